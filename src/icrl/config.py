@@ -1,0 +1,225 @@
+"""All settings, as frozen dataclasses: the docstring under a field is its `--help`; bad values fail on construction.
+
+Nothing here imports jax. The values of the paper's table live in `presets.py`.
+"""
+
+import enum
+from dataclasses import dataclass, field
+
+from icrl.errors import InputError
+
+
+class Respect(enum.StrEnum):
+    """How the agent is made to respect a constraint (fidelity F14)."""
+
+    lagrangian = "lagrangian"
+    """A cost critic and a Lagrange multiplier: the paper's form (Eq. 9)."""
+    terminate = "terminate"
+    """The episode ends once the constraint has been broken for `patience` steps in a row."""
+
+
+class Weights(enum.StrEnum):
+    """Importance weights of the sampled trajectories in the backward step (fidelity F2)."""
+
+    trajectory = "trajectory"
+    """omega(tau), self-normalised: exact."""
+    step = "step"
+    """omega(s, a), not normalised: the paper's Eq. 11, biased."""
+    none = "none"
+    """Every sample counts the same."""
+
+
+class KLUnit(enum.StrEnum):
+    """What a KL limit is a limit on (fidelity F13)."""
+
+    trajectory = "trajectory"
+    """Nats per trajectory: the paper's."""
+    step = "step"
+    """Nats per step: the KL of a trajectory divided by its mean length."""
+
+
+class Activation(enum.StrEnum):
+    """Non-linearity of hidden layers."""
+
+    tanh = "tanh"
+    relu = "relu"
+
+
+def require(condition: bool, name: str, value: object, expected: str) -> None:
+    """Raise `InputError` naming the setting, its value and what was expected, unless `condition` holds."""
+    if not condition:
+        raise InputError(f"setting {name} = {value!r} is out of range: expected {expected}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiplierConfig:
+    """Lagrange multiplier of the forward step."""
+
+    initial: float = 1.0
+    """Initial value of the multiplier, lambda."""
+    learning_rate: float = 0.1
+    """Step of the ascent on (mean cost - budget)."""
+    budget: float = 0.0
+    """Allowed mean cost per step, alpha."""
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        require(self.initial >= 0, "multiplier.initial", self.initial, "a number >= 0")
+        require(self.learning_rate >= 0, "multiplier.learning_rate", self.learning_rate, "a number >= 0")
+        require(self.budget >= 0, "multiplier.budget", self.budget, "a number >= 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TerminateConfig:
+    """Ending the episode in the learned constrained world."""
+
+    patience: int = 1
+    """End the episode after this many forbidden steps in a row."""
+    threshold: float = 0.5
+    """A step is forbidden when its cost 1 - zeta exceeds this."""
+    terminal_reward: float = 0.0
+    """Reward of the step that ends the episode, in the task's own units: a lower bound of what could follow."""
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        require(self.patience >= 1, "terminate.patience", self.patience, "an integer >= 1")
+        require(0 < self.threshold < 1, "terminate.threshold", self.threshold, "a number in (0, 1)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForwardConfig:
+    """Forward step: PPO under the current constraint (Eq. 9)."""
+
+    steps: int = 10_000
+    """Environment steps of one forward step (rounded up to whole rollouts)."""
+    num_envs: int = 16
+    """Environments simulated side by side."""
+    rollout_steps: int = 128
+    """Steps of each environment between two policy updates."""
+    epochs: int = 10
+    """Most passes over a rollout; fewer when `target_kl` is reached."""
+    minibatch: int = 64
+    """Samples per gradient step."""
+    learning_rate: float = 3e-4
+    """Adam's step size."""
+    clip: float = 0.2
+    """PPO's ratio clip."""
+    target_kl: float | None = 0.01
+    """Stop the epochs once the policy has moved this far (nats); None: never."""
+    gamma: float = 0.99
+    """Discount of rewards."""
+    gae_lambda: float = 0.95
+    """Trace decay of the reward advantage."""
+    cost_gamma: float = 0.99
+    """Discount of costs."""
+    cost_gae_lambda: float = 0.95
+    """Trace decay of the cost advantage."""
+    entropy_bonus: float = 0.0
+    """Weight of the policy's entropy, 1/beta."""
+    value_weight: float = 0.5
+    """Weight of the critics' squared errors in the loss."""
+    max_gradient_norm: float = 0.5
+    """Gradients are scaled down to this norm."""
+    hidden: tuple[int, ...] = (64, 64)
+    """Hidden units of the policy and of each critic."""
+    initial_log_std: float = 0.0
+    """Initial log standard deviation of continuous actions."""
+    normalize_observations: bool = True
+    """Networks see observations scaled by their running mean and deviation."""
+    normalize_rewards: bool = True
+    """Critics see rewards scaled by the running deviation of the discounted return."""
+    respect: Respect = Respect.terminate
+    """How the constraint is respected."""
+    multiplier: MultiplierConfig = field(default_factory=MultiplierConfig)
+    terminate: TerminateConfig = field(default_factory=TerminateConfig)
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        for name in ("steps", "num_envs", "rollout_steps", "epochs", "minibatch"):
+            require(getattr(self, name) >= 1, f"forward.{name}", getattr(self, name), "an integer >= 1")
+        for name in ("gamma", "gae_lambda", "cost_gamma", "cost_gae_lambda"):
+            require(0 <= getattr(self, name) <= 1, f"forward.{name}", getattr(self, name), "a number in [0, 1]")
+        for name in ("learning_rate", "clip", "max_gradient_norm"):
+            require(getattr(self, name) > 0, f"forward.{name}", getattr(self, name), "a number > 0")
+        for name in ("entropy_bonus", "value_weight"):
+            require(getattr(self, name) >= 0, f"forward.{name}", getattr(self, name), "a number >= 0")
+        require(self.target_kl is None or self.target_kl > 0, "forward.target_kl", self.target_kl, "a number > 0, or None")
+        require(len(self.hidden) >= 1 and min(self.hidden) >= 1, "forward.hidden", self.hidden, "one or more sizes >= 1")
+        batch = self.num_envs * self.rollout_steps
+        require(
+            batch % self.minibatch == 0,
+            "forward.minibatch",
+            self.minibatch,
+            f"a divisor of num_envs * rollout_steps = {batch}, so that shapes stay static",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackwardConfig:
+    """Backward step: one or more updates of the constraint network zeta (Eqs. 8, 10-12)."""
+
+    updates: int = 10
+    """Most gradient steps per round, B."""
+    learning_rate: float = 0.01
+    """Adam's step size in the first round."""
+    learning_rate_decay: float = 1.0
+    """The step size is multiplied by this after each round."""
+    hidden: tuple[int, ...] = (20,)
+    """Hidden units of zeta."""
+    activation: Activation = Activation.tanh
+    """Non-linearity of zeta's hidden layers (fidelity F9)."""
+    features: tuple[str, ...] | None = None
+    """Names of the features zeta may see; None: all of the task's."""
+    input_clip: float = 20.0
+    """Observations are clipped to [-input_clip, input_clip] before zeta sees them; actions to their space."""
+    weights: Weights = Weights.none
+    """Importance weights of the samples."""
+    sparsity: float = 0.5
+    """Weight of the regulariser that keeps zeta near 1, delta (fidelity F3)."""
+    max_kl_old_new: float | None = None
+    """Stop once KL(old || new) exceeds this, epsilon_F; None: no limit."""
+    max_kl_new_old: float | None = None
+    """Stop once KL(new || old) exceeds this, epsilon_R; None: no limit."""
+    kl_unit: KLUnit = KLUnit.trajectory
+    """Whether the KL limits are per trajectory or per step."""
+    sample_floor: float | None = None
+    """Samples whose log zeta is below this push no further, so that logits stay finite; None: no floor."""
+    demo_tail: float = 0.0
+    """Weight of the mean of the worst `demo_tail_share` of -log zeta over demonstrated steps: all of them stay feasible."""
+    demo_tail_share: float = 0.05
+    """Share of demonstrated steps that `demo_tail` looks at."""
+    smoothness: float = 0.0
+    """Weight of the mean squared gradient of the logit in zeta's inputs."""
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        require(self.updates >= 1, "backward.updates", self.updates, "an integer >= 1")
+        require(self.learning_rate > 0, "backward.learning_rate", self.learning_rate, "a number > 0")
+        require(0 < self.learning_rate_decay <= 1, "backward.learning_rate_decay", self.learning_rate_decay, "a number in (0, 1]")
+        require(len(self.hidden) >= 1 and min(self.hidden) >= 1, "backward.hidden", self.hidden, "one or more sizes >= 1")
+        require(self.features is None or len(self.features) >= 1, "backward.features", self.features, "at least one name, or None")
+        require(self.input_clip > 0, "backward.input_clip", self.input_clip, "a number > 0")
+        require(0 < self.demo_tail_share <= 1, "backward.demo_tail_share", self.demo_tail_share, "a number in (0, 1]")
+        require(self.sample_floor is None or self.sample_floor < 0, "backward.sample_floor", self.sample_floor, "a number < 0, or None")
+        for name in ("sparsity", "demo_tail", "smoothness"):
+            require(getattr(self, name) >= 0, f"backward.{name}", getattr(self, name), "a number >= 0")
+        for name in ("max_kl_old_new", "max_kl_new_old"):
+            value = getattr(self, name)
+            require(value is None or value > 0, f"backward.{name}", value, "a number > 0, or None")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnConfig:
+    """Algorithm 1: rounds of forward step, sampling and backward step."""
+
+    steps: int = 120_000
+    """Environment steps in all, sampling included; rounds are made while another one fits."""
+    num_samples: int = 10
+    """Trajectories sampled per round for the backward step, M."""
+    forward: ForwardConfig = field(default_factory=ForwardConfig)
+    backward: BackwardConfig = field(default_factory=BackwardConfig)
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        require(self.steps >= 1, "steps", self.steps, "an integer >= 1")
+        require(self.num_samples >= 1, "num_samples", self.num_samples, "an integer >= 1")

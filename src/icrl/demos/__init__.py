@@ -1,0 +1,1 @@
+"""Demonstrations: what they are, how they are checked, read and made."""

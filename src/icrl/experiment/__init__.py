@@ -1,0 +1,1 @@
+"""Runs, suites of runs, and the statistics over them."""
