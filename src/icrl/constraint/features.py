@@ -1,0 +1,147 @@
+"""What zeta looks at: a named, clipped selection of the observation and the action. NumPy only; nothing imports jax."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from icrl.errors import InputError, unknown_name
+from icrl.tasks.task import Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class Features:
+    """A selection of the full vector [observation..., action...] (the action one-hot when discrete)."""
+
+    names: tuple[str, ...]
+    """Selected features, in the order zeta sees them: f of them."""
+    columns: tuple[int, ...]
+    """Index of each into the full vector."""
+    lower: tuple[float, ...]
+    """Each feature is clipped from below at this."""
+    upper: tuple[float, ...]
+    """Each feature is clipped from above at this."""
+    num_observations: int
+    """o: width of the observation."""
+    num_actions: int
+    """a: width of the action, or the number of choices when discrete."""
+    discrete: bool
+    """Actions are integers and enter one-hot."""
+
+    @property
+    def num_features(self) -> int:
+        """f."""
+        return len(self.names)
+
+    @cached_property
+    def sees_actions(self) -> bool:
+        """At least one selected feature belongs to the action."""
+        return max(self.columns) >= self.num_observations
+
+    @cached_property
+    def selection(self) -> np.ndarray[Any, Any] | None:
+        """[f] column indices; None when the whole vector is taken as it is."""
+        width = self.num_observations + (self.num_actions if self.sees_actions else 0)
+        return None if self.columns == tuple(range(width)) else np.asarray(self.columns)
+
+    @cached_property
+    def bounds(self) -> np.ndarray[Any, Any]:
+        """[2, f] float32: lower and upper."""
+        return np.asarray([self.lower, self.upper], dtype=np.float32)
+
+
+def select_features(task: Task, names: tuple[str, ...] | None, input_clip: float) -> Features:
+    """The features of `task` called `names` (None: all of them).
+
+    Observations are clipped to ±input_clip, Box actions to their space (to ±input_clip where it is unbounded),
+    one-hot actions to [0, 1].
+    """
+    known = task.feature_names
+    if len(set(known)) != len(known):
+        raise InputError(f"task {task.name!r} uses a feature name twice: {', '.join(known)}. Give each its own name.")
+    chosen = known if names is None else names
+    if len(set(chosen)) != len(chosen) or not chosen:
+        raise InputError(f"expected one or more different feature names, got {chosen!r}. List each once.")
+    num_observations = len(task.observation_names)
+    lower, upper = np.full(len(known), -input_clip), np.full(len(known), input_clip)
+    lower[num_observations:], upper[num_observations:] = _action_bounds(task, input_clip)
+    columns = tuple(_column(task, name) for name in chosen)
+    return Features(
+        names=tuple(chosen),
+        columns=columns,
+        lower=tuple(float(lower[c]) for c in columns),
+        upper=tuple(float(upper[c]) for c in columns),
+        num_observations=num_observations,
+        num_actions=len(task.action_names),
+        discrete=task.discrete,
+    )
+
+
+def match(features: Features, task: Task) -> Features:
+    """The same features found by name in another task: new columns, the bounds zeta was trained with.
+
+    A constraint over (x, y) works on every task that has an x and a y, whatever else it observes.
+    """
+    columns = []
+    for name, old in zip(features.names, features.columns, strict=True):
+        column = _column(task, name)
+        was = _kind(old >= features.num_observations, features.discrete)
+        now = _kind(column >= len(task.observation_names), task.discrete)
+        if was != now:
+            raise InputError(
+                f"feature {name!r} was {was} where the constraint was learned and is {now} in task {task.name!r}. "
+                f"Rename it there, or learn a constraint without it (backward.features)."
+            )
+        columns.append(column)
+    return replace(
+        features,
+        columns=tuple(columns),
+        num_observations=len(task.observation_names),
+        num_actions=len(task.action_names),
+        discrete=task.discrete,
+    )
+
+
+def extract(features: Features, observations: Any, actions: Any, xp: Any = np) -> Any:
+    """Zeta's inputs: x = clip([s, a][columns], lower, upper), float32.
+
+    Shapes: observations [..., o], actions [..., a] (or [...] when discrete) -> [..., f]. `xp` is numpy or jax.numpy.
+    """
+    full = observations
+    if features.sees_actions:
+        if features.discrete:
+            choices = np.arange(features.num_actions).reshape((1,) * xp.ndim(actions) + (-1,))
+            actions = xp.equal(xp.expand_dims(actions, -1), choices).astype(np.float32)  # [...] -> [..., a]
+        full = xp.concatenate([observations, actions], axis=-1)  # [..., o + a]
+    if features.selection is not None:
+        full = xp.take(full, features.selection, axis=-1)  # [..., f]
+    lower, upper = features.bounds.reshape((2,) + (1,) * (full.ndim - 1) + (-1,))
+    # clipped before the cast, so that a huge float64 does not overflow float32
+    return xp.asarray(xp.minimum(xp.maximum(full, lower), upper), dtype=np.float32)
+
+
+def _column(task: Task, name: str) -> int:
+    """Index of a feature in the full vector of `task`."""
+    if name not in task.feature_names:
+        raise unknown_name(f"feature of task {task.name!r}", name, task.feature_names)
+    return task.feature_names.index(name)
+
+
+def _kind(is_action: bool, discrete: bool) -> str:
+    """What a feature is, in words."""
+    if not is_action:
+        return "an observation"
+    return "a discrete action" if discrete else "a continuous action"
+
+
+def _action_bounds(task: Task, input_clip: float) -> tuple[Any, Any]:
+    """Clip bounds of the action part of the full vector."""
+    space = task.action_space
+    if isinstance(space, gym.spaces.Discrete):
+        if int(space.start) != 0:
+            raise InputError(f"task {task.name!r}: discrete actions must count from 0, got start = {int(space.start)}.")
+        return 0.0, 1.0
+    low, high = np.asarray(space.low, dtype=np.float64), np.asarray(space.high, dtype=np.float64)
+    return np.where(np.isfinite(low), low, -input_clip), np.where(np.isfinite(high), high, input_clip)

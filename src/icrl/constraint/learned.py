@@ -1,0 +1,239 @@
+"""`LearnedConstraint`: the artefact. NumPy in, NumPy out; two files on disk; neither needs jax nor pickle.
+
+A directory holds `constraint.safetensors` (zeta's layers) and `card.json` (what the inputs are, where it came from).
+"""
+
+import hashlib
+import itertools
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save as save_tensors
+
+from icrl.config import Activation
+from icrl.constraint.features import Features, extract, match
+from icrl.constraint.network import Layer, Params, log_feasibility, logits
+from icrl.errors import InputError
+from icrl.tasks.task import Task
+from icrl.types import AnyArray, BoolArray, FloatArray
+
+TENSORS, CARD = "constraint.safetensors", "card.json"
+FORMAT = "icrl-constraint-1"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LearnedConstraint:
+    """A constraint that was learned: ζ(s, a), the probability that a pair is allowed."""
+
+    features: Features
+    """What zeta looks at."""
+    params: Params
+    """Layers of zeta, float32 NumPy arrays."""
+    activation: Activation
+    """Non-linearity of the hidden layers."""
+    threshold: float = 0.5
+    """A pair is feasible when ζ is at least this."""
+    card: dict[str, Any] = field(default_factory=dict)
+    """Provenance: method, task, seed, steps, versions, date; anything that JSON can hold."""
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        if not 0 < self.threshold < 1:
+            raise InputError(f"a constraint's threshold must be in (0, 1), got {self.threshold!r}.")
+        _check_params(self.params, self.features.num_features)
+
+    def logits(self, observations: AnyArray, actions: AnyArray) -> FloatArray:
+        """Logit of ζ. Shapes: observations [..., o], actions [..., a] (or integer [...] when discrete) -> [...]."""
+        return np.asarray(logits(self.params, _inputs(self.features, observations, actions), self.activation))
+
+    def feasibility(self, observations: AnyArray, actions: AnyArray) -> FloatArray:
+        """ζ(s, a), strictly between 0 and 1. Shapes as in `logits`; float64."""
+        logit = self.logits(observations, actions).astype(np.float64)
+        limits = np.finfo(np.float64)
+        return np.asarray(np.clip(np.exp(log_feasibility(logit)), limits.tiny, 1 - limits.epsneg))
+
+    def cost(self, observations: AnyArray, actions: AnyArray) -> FloatArray:
+        """1 - ζ(s, a). Shapes as in `logits`."""
+        return np.asarray(1.0 - self.feasibility(observations, actions))
+
+    def is_feasible(self, observations: AnyArray, actions: AnyArray) -> BoolArray:
+        """ζ(s, a) >= threshold. Shapes as in `logits`."""
+        return np.asarray(self.feasibility(observations, actions) >= self.threshold)
+
+    def for_task(self, task: Task) -> "LearnedConstraint":
+        """The same constraint on another task: its features are found there by name."""
+        return replace(self, features=match(self.features, task))
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Write `constraint.safetensors` and `card.json`, each whole or not at all; a checksum ties them together."""
+        tensors: dict[str, AnyArray] = {}
+        for i, layer in enumerate(self.params):
+            tensors |= {f"layer{i}.weight": layer.weight, f"layer{i}.bias": layer.bias}
+        data = save_tensors({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()})
+        definition = _definition(self)
+        card = {"definition": definition, "checksum": _checksum(definition, data), "provenance": self.card}
+        try:
+            text = json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"the constraint's card holds what JSON cannot: {error}. Use plain values.") from error
+        path = Path(directory)
+        path.mkdir(parents=True, exist_ok=True)
+        _write_whole(path / TENSORS, data)
+        _write_whole(path / CARD, (text + "\n").encode())
+
+
+def load_constraint(directory: str | os.PathLike[str]) -> LearnedConstraint:
+    """Read a constraint that `LearnedConstraint.save` wrote; anything else is an `InputError`."""
+    path = Path(directory)
+    data, text = _read(path / TENSORS), _read(path / CARD)
+    try:
+        card = json.loads(text)
+        definition = card["definition"]
+        if definition["format"] != FORMAT:
+            raise InputError(f"{path / CARD}: expected format {FORMAT!r}, got {definition['format']!r}.")
+        checksum, provenance = card["checksum"], dict(card["provenance"])
+        features, activation, threshold, sizes = _parse_definition(definition)
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        raise InputError(
+            f"{path / CARD} is not the card of a constraint: {error!r}. Save the constraint again."
+        ) from error
+    try:
+        params = _parse_tensors(load_tensors(data), sizes)
+        constraint = LearnedConstraint(
+            features=features, params=params, activation=activation, threshold=threshold, card=provenance
+        )
+    except (SafetensorError, KeyError, ValueError, TypeError) as error:
+        raise InputError(f"{path / TENSORS} does not hold the constraint of its card: {error}") from error
+    if checksum != _checksum(definition, data):
+        raise InputError(
+            f"{path}: {TENSORS} and the definition in {CARD} do not belong together (checksum differs): one was "
+            f"edited, damaged or is from another run. Save the constraint again, or copy both files from one place."
+        )
+    return constraint
+
+
+def _inputs(features: Features, observations: AnyArray, actions: AnyArray) -> AnyArray:
+    """Zeta's inputs [..., f], after checking what the caller gave."""
+    observations, actions = np.asarray(observations), np.asarray(actions)
+    o, a = features.num_observations, features.num_actions
+    lead = observations.shape[:-1]
+    expected = lead if features.discrete else (*lead, a)
+    if observations.ndim == 0 or observations.shape[-1] != o or actions.shape != expected:
+        wanted = "[...] (integers)" if features.discrete else f"[..., {a}]"
+        raise InputError(
+            f"expected observations [..., {o}] and actions {wanted} with the same leading shape, "
+            f"got {list(observations.shape)} and {list(actions.shape)}."
+        )
+    if features.discrete and actions.dtype.kind not in "iu":
+        raise InputError(f"expected integer actions in 0..{a - 1}, got dtype {actions.dtype}.")
+    if features.discrete and actions.size and (actions.min() < 0 or actions.max() >= a):
+        raise InputError(f"expected actions in 0..{a - 1}, got {int(actions.min())}..{int(actions.max())}.")
+    inputs = np.asarray(extract(features, observations, actions))
+    if np.isnan(inputs).any():
+        bad = [features.names[i] for i in np.unique(np.nonzero(np.isnan(inputs))[-1])]
+        raise InputError(f"the constraint cannot judge NaN: found it in {', '.join(bad)}.")
+    return inputs
+
+
+def _check_params(params: Params, num_inputs: int) -> None:
+    """Layers fit together, start at `num_inputs`, end in one logit, and are finite float32 arrays."""
+    width = num_inputs
+    for i, layer in enumerate(params):
+        weight, bias = layer.weight, layer.bias
+        if not all(isinstance(x, np.ndarray) and x.dtype == np.float32 for x in layer):
+            raise InputError(f"layer {i} of the constraint must hold float32 NumPy arrays.")
+        if weight.ndim != 2 or weight.shape[0] != width or bias.shape != weight.shape[1:]:
+            raise InputError(
+                f"layer {i} of the constraint has weight {list(weight.shape)} and bias {list(bias.shape)}; "
+                f"expected [{width}, n] and [n]."
+            )
+        if not all(np.isfinite(x).all() for x in layer):
+            raise InputError(f"layer {i} of the constraint holds values that are not finite.")
+        width = weight.shape[1]
+    if not params or width != 1:
+        raise InputError(f"a constraint must end in 1 logit, got {width if params else 0}.")
+
+
+def _definition(constraint: LearnedConstraint) -> dict[str, Any]:
+    """All of `card.json` that decides what the function is."""
+    features = constraint.features
+    return {
+        "format": FORMAT,
+        "features": list(features.names),
+        "columns": list(features.columns),
+        "lower": list(features.lower),
+        "upper": list(features.upper),
+        "num_observations": features.num_observations,
+        "num_actions": features.num_actions,
+        "discrete": features.discrete,
+        "activation": constraint.activation.value,
+        "layer_sizes": [features.num_features, *(int(layer.bias.shape[0]) for layer in constraint.params)],
+        "threshold": constraint.threshold,
+    }
+
+
+def _parse_definition(definition: dict[str, Any]) -> tuple[Features, Activation, float, list[int]]:
+    """The inverse of `_definition`."""
+    features = Features(
+        names=tuple(str(name) for name in definition["features"]),
+        columns=tuple(int(column) for column in definition["columns"]),
+        lower=tuple(float(value) for value in definition["lower"]),
+        upper=tuple(float(value) for value in definition["upper"]),
+        num_observations=int(definition["num_observations"]),
+        num_actions=int(definition["num_actions"]),
+        discrete=bool(definition["discrete"]),
+    )
+    counts = {len(features.names), len(features.columns), len(features.lower), len(features.upper)}
+    width = features.num_observations + features.num_actions
+    if len(counts) != 1 or not features.names or not all(0 <= c < width for c in features.columns):
+        raise ValueError(f"{sorted(counts)} feature names, columns and bounds over a vector of {width}")
+    sizes = [int(size) for size in definition["layer_sizes"]]
+    return features, Activation(definition["activation"]), float(definition["threshold"]), sizes
+
+
+def _parse_tensors(tensors: dict[str, AnyArray], sizes: list[int]) -> Params:
+    """Layers of the sizes that the card states."""
+    names = [f"layer{i}.{part}" for i in range(len(sizes) - 1) for part in ("weight", "bias")]
+    if sorted(names) != sorted(tensors):
+        raise InputError(f"expected the tensors {', '.join(names)}, got {', '.join(sorted(tensors)) or 'none'}.")
+    params = tuple(Layer(tensors[f"layer{i}.weight"], tensors[f"layer{i}.bias"]) for i in range(len(sizes) - 1))
+    shapes = [list(layer.weight.shape) for layer in params]
+    if shapes != [[n, m] for n, m in itertools.pairwise(sizes)]:
+        raise InputError(f"the card states layers of sizes {sizes}, the file holds weights of shapes {shapes}.")
+    return params
+
+
+def _checksum(definition: dict[str, Any], data: bytes) -> str:
+    """SHA-256 of the definition (canonical JSON) and the tensors."""
+    return hashlib.sha256(json.dumps(definition, sort_keys=True).encode() + data).hexdigest()
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of a file that must exist."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"cannot read {path} ({error.strerror}): a learned constraint is a directory with {TENSORS} and {CARD}."
+        ) from error
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    """Write to a temporary file beside `path`, then move it into place."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
