@@ -1,4 +1,4 @@
-"""Point: a kinematic robot that is paid for circling clockwise; the Ant's constraint is transferred to it (section 5)."""
+"""Point: a kinematic robot paid for circling clockwise, to which the Ant's constraint is transferred (section 5)."""
 
 import gymnasium as gym
 import numpy as np
