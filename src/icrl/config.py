@@ -77,8 +77,9 @@ class TerminateConfig:
     """End the episode after this many forbidden steps in a row."""
     threshold: float = 0.5
     """A step is forbidden when its cost 1 - zeta exceeds this."""
-    terminal_reward: float = 0.0
-    """Reward of the step that ends the episode, in the task's own units: a lower bound of what could follow."""
+    terminal_value: float | None = None
+    """What the step that forces the end is worth, with all that would follow it, in the task's own units.
+    None: the lowest reward met so far (at most 0), for ever: r_min / (1 - gamma)."""
 
     def __post_init__(self) -> None:
         """Validate."""
@@ -102,10 +103,13 @@ class ForwardConfig:
     """Samples per gradient step."""
     learning_rate: float = 3e-4
     """Adam's step size."""
+    adam_epsilon: float = 1e-4
+    """Adam's epsilon. Gradients of a saturated policy are tiny; a smaller epsilon blows their noise up to whole steps,
+    and a finished agent unlearns (docs/collapse.md)."""
     clip: float = 0.2
     """PPO's ratio clip."""
     target_kl: float | None = 0.01
-    """Stop the epochs once the policy has moved this far (nats); None: never."""
+    """Stop an update once a minibatch shows that the policy has moved 1.5 times this far (nats); None: never."""
     gamma: float = 0.99
     """Discount of rewards."""
     gae_lambda: float = 0.95
@@ -130,6 +134,8 @@ class ForwardConfig:
     """Critics see rewards scaled by the running deviation of the discounted return."""
     respect: Respect = Respect.terminate
     """How the constraint is respected."""
+    scale_cost_advantages: bool = False
+    """Lagrangian form: scale cost advantages to unit deviation (they are always centred; fidelity F12)."""
     multiplier: MultiplierConfig = field(default_factory=MultiplierConfig)
     terminate: TerminateConfig = field(default_factory=TerminateConfig)
 
@@ -139,7 +145,7 @@ class ForwardConfig:
             require(getattr(self, name) >= 1, f"forward.{name}", getattr(self, name), "an integer >= 1")
         for name in ("gamma", "gae_lambda", "cost_gamma", "cost_gae_lambda"):
             require(0 <= getattr(self, name) <= 1, f"forward.{name}", getattr(self, name), "a number in [0, 1]")
-        for name in ("learning_rate", "clip", "max_gradient_norm"):
+        for name in ("learning_rate", "adam_epsilon", "clip", "max_gradient_norm"):
             require(getattr(self, name) > 0, f"forward.{name}", getattr(self, name), "a number > 0")
         for name in ("entropy_bonus", "value_weight"):
             require(getattr(self, name) >= 0, f"forward.{name}", getattr(self, name), "a number >= 0")
@@ -216,6 +222,8 @@ class LearnConfig:
     """Environment steps in all, sampling included; rounds are made while another one fits."""
     num_samples: int = 10
     """Trajectories sampled per round for the backward step, M."""
+    nominal_first: bool = True
+    """The first forward step ignores zeta, which has learned nothing yet."""
     forward: ForwardConfig = field(default_factory=ForwardConfig)
     backward: BackwardConfig = field(default_factory=BackwardConfig)
 

@@ -64,8 +64,6 @@ class Rollout:
     """[T, E, o]: the state after the step, before any reset"""
     actions: AnyArray
     """[T, E, a] float, unclipped, or [T, E] integer"""
-    log_probs: FloatArray
-    """[T, E]"""
     rewards: FloatArray
     """[T, E]"""
     costs: FloatArray
@@ -74,6 +72,8 @@ class Rollout:
     """[T, E]: the episode ended for good: no value follows"""
     truncated: BoolArray
     """[T, E]: the episode was cut by the horizon: the value of the next state follows"""
+    stopped: BoolArray
+    """[T, E]: the episode was ended because it broke the constraint (also marked terminated)"""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,160 @@
+"""`forward_step`: learn π^φ under the current cost (line 3 of Algorithm 1), by rollouts and policy updates in turn."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from gymnasium.vector import VectorEnv
+
+from icrl.agent.multiplier import multiplier_value, update_multiplier
+from icrl.agent.networks import apply_networks
+from icrl.agent.normalizer import discounted_returns, normalize, reward_scale, update_moments
+from icrl.agent.ppo_lagrangian import Batch, update_policy
+from icrl.agent.rollout import EnvStream, collect_rollout
+from icrl.agent.state import AgentState, policy_of
+from icrl.config import ForwardConfig, Respect
+from icrl.tasks.task import Task
+from icrl.types import CostFunction, FloatArray, Rollout
+
+_REWARD_CLIP = 10.0
+"""Scaled rewards are clipped to this (the value of VecNormalize, which the authors used)."""
+
+
+class ForwardInfo(NamedTuple):
+    """Means over the policy updates of one forward step; counts are sums."""
+
+    steps: int
+    reward: float
+    """Mean task reward per step."""
+    cost: float
+    """Mean cost 1 − ζ per step."""
+    multiplier: float
+    """λ after the last update."""
+    stopped_episodes: int
+    """Episodes ended because they broke the constraint."""
+    policy_loss: float
+    value_loss: float
+    entropy: float
+    kl: float
+    epochs: float
+    advantage_std: float
+    cost_advantage_std: float
+
+
+def num_updates(config: ForwardConfig) -> int:
+    """Policy updates of one forward step."""
+    return math.ceil(config.steps / (config.num_envs * config.rollout_steps))
+
+
+def forward_steps(config: ForwardConfig) -> int:
+    """Environment steps that one forward step really takes: whole rollouts."""
+    return num_updates(config) * config.num_envs * config.rollout_steps
+
+
+def generator(key: Any) -> np.random.Generator:
+    """A NumPy generator seeded by a JAX key: acting happens in NumPy."""
+    return np.random.default_rng(np.asarray(jax.random.key_data(key), np.uint32).tolist())
+
+
+def forward_step(
+    key: Any,
+    agent: AgentState,
+    task: Task,
+    env: VectorEnv,
+    cost: CostFunction | None,
+    config: ForwardConfig,
+    bonus: CostFunction | None = None,
+    on_update: Callable[[int], None] | None = None,
+) -> tuple[AgentState, ForwardInfo]:
+    """Train the agent for `config.steps` environment steps under `cost`; `bonus`, if given, is added to the reward."""
+    rng = generator(key)
+    stream = EnvStream(env, seed=int(rng.integers(2**31)))
+    infos: list[dict[str, float]] = []
+    for index in range(num_updates(config)):
+        rollout = collect_rollout(rng, stream, policy_of(agent, task, config), cost, config)
+        agent, info = update_agent(rng, agent, rollout, stream, config, bonus)
+        infos.append(info)
+        if on_update is not None:
+            on_update((index + 1) * config.num_envs * config.rollout_steps)
+    means = {name: float(np.mean([info[name] for info in infos])) for name in infos[0]}
+    means["stopped_episodes"] *= len(infos)
+    return agent, ForwardInfo(
+        **{**means, "steps": forward_steps(config), "stopped_episodes": round(means["stopped_episodes"])},
+        multiplier=multiplier_value(agent.multiplier) if config.respect is Respect.lagrangian else 0.0,
+    )
+
+
+def update_agent(
+    rng: np.random.Generator,
+    agent: AgentState,
+    rollout: Rollout,
+    stream: EnvStream,
+    config: ForwardConfig,
+    bonus: CostFunction | None,
+) -> tuple[AgentState, dict[str, float]]:
+    """Policy, critics, multiplier and normalisers, once each, from one rollout."""
+    rewards = rollout.rewards
+    if bonus is not None:
+        rewards = rewards + np.asarray(bonus(rollout.observations, rollout.actions), np.float32)
+    ended = rollout.terminated | rollout.truncated
+    returns = discounted_returns(rewards, ended, stream.carried_return, config.gamma)
+    stream.carried_return = np.where(ended[-1], 0.0, returns[-1])
+    return_moments = update_moments(agent.return_moments, returns.reshape(-1))
+    agent = dataclasses.replace(
+        agent,
+        return_moments=return_moments,
+        lowest_reward=min(agent.lowest_reward, float(np.quantile(rewards, 0.01))),
+    )
+    batch = make_batch(agent, rollout, rewards, config)
+    num_rows = rewards.size
+    permutations = rng.permuted(np.tile(np.arange(num_rows, dtype=np.int32), (config.epochs, 1)), axis=1)
+    multiplier = np.float32(multiplier_value(agent.multiplier))
+    params, optimizer, info = update_policy(
+        agent.params, agent.optimizer, batch, permutations, multiplier, agent.shape, config
+    )
+    mean_cost = float(np.mean(rollout.costs))
+    flat_observations = rollout.observations.reshape(num_rows, -1)
+    agent = dataclasses.replace(
+        agent,
+        params=params,
+        optimizer=optimizer,
+        observation_moments=update_moments(agent.observation_moments, flat_observations),
+        multiplier=update_multiplier(agent.multiplier, mean_cost, config.multiplier),
+    )
+    scalars = {name: float(value) for name, value in info._asdict().items()}
+    stopped = float(np.sum(rollout.stopped))
+    return agent, scalars | {"reward": float(np.mean(rollout.rewards)), "cost": mean_cost, "stopped_episodes": stopped}
+
+
+def make_batch(agent: AgentState, rollout: Rollout, rewards: FloatArray, config: ForwardConfig) -> Batch:
+    """Scale what the networks see, and value the states that episodes were cut in."""
+    scale = reward_scale(agent.return_moments) if config.normalize_rewards else 1.0
+    scaled = np.clip(rewards * scale, -_REWARD_CLIP, _REWARD_CLIP) if config.normalize_rewards else rewards
+    terminal_value = config.terminate.terminal_value
+    if terminal_value is None:
+        terminal_value = agent.lowest_reward / max(1.0 - config.gamma, 1e-3)
+    scaled = np.where(rollout.stopped, terminal_value * scale, scaled)  # the step that ends it pays nothing either
+    bootstrapped = rollout.truncated.copy()
+    bootstrapped[-1] |= ~rollout.terminated[-1]
+    bootstrap = np.zeros((agent.shape.num_critics, *rewards.shape), np.float32)
+    inputs = scale_observations(agent, rollout.next_observations[bootstrapped], config)
+    if inputs.size:
+        bootstrap[:, bootstrapped] = apply_networks(np.asarray(agent.params), inputs, agent.shape, np).values
+    return Batch(
+        observations=scale_observations(agent, rollout.observations, config),
+        actions=rollout.actions,
+        rewards=scaled.astype(np.float32),
+        costs=rollout.costs,
+        terminated=rollout.terminated.astype(np.float32),
+        truncated=rollout.truncated.astype(np.float32),
+        bootstrap=bootstrap,
+        bootstrapped=bootstrapped,
+    )
+
+
+def scale_observations(agent: AgentState, observations: FloatArray, config: ForwardConfig) -> FloatArray:
+    """Observations as the networks saw them when acting."""
+    return normalize(agent.observation_moments, observations) if config.normalize_observations else observations

@@ -1,0 +1,66 @@
+"""Running moments, carried as state: a network that wants scaled inputs owns its normaliser; the pipes stay raw."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from icrl.types import BoolArray, FloatArray
+
+_CLIP = 10.0
+"""Scaled inputs are clipped to this many deviations (the value of VecNormalize, which the authors used)."""
+_EPSILON = 1e-8
+
+
+class RunningMoments(NamedTuple):
+    """Mean and variance of everything seen so far, per dimension, in float64."""
+
+    mean: FloatArray
+    variance: FloatArray
+    count: FloatArray
+    """Scalar."""
+
+
+def init_moments(shape: tuple[int, ...]) -> RunningMoments:
+    """Moments of nothing yet: mean 0, variance 1."""
+    return RunningMoments(np.zeros(shape), np.ones(shape), np.asarray(1e-4))
+
+
+def update_moments(moments: RunningMoments, batch: FloatArray) -> RunningMoments:
+    """Merge the moments of a batch [B, ...]: Chan's parallel formula.
+
+    n = nₐ + n_b, δ = μ_b − μₐ, μ = μₐ + δ n_b/n, σ² n = σₐ² nₐ + σ_b² n_b + δ² nₐ n_b/n
+    """
+    count_b = batch.shape[0]
+    mean_b = np.mean(batch, axis=0, dtype=np.float64)
+    variance_b = np.var(batch, axis=0, dtype=np.float64)
+    count = moments.count + count_b
+    delta = mean_b - moments.mean
+    mean = moments.mean + delta * count_b / count
+    squares = moments.variance * moments.count + variance_b * count_b + delta**2 * moments.count * count_b / count
+    return RunningMoments(mean, squares / count, count)
+
+
+def normalize(moments: RunningMoments, values: FloatArray) -> FloatArray:
+    """(x − μ)/√(σ² + ε), clipped; [..., o] -> [..., o] float32."""
+    scale = 1.0 / np.sqrt(moments.variance + _EPSILON)
+    scaled = values * scale.astype(np.float32) - (moments.mean * scale).astype(np.float32)
+    return np.asarray(np.clip(scaled, -_CLIP, _CLIP), np.float32)
+
+
+def discounted_returns(rewards: FloatArray, ended: BoolArray, carried: FloatArray, gamma: float) -> FloatArray:
+    """Gₜ = γ Gₜ₋₁ + rₜ, restarted after an end; rewards and ended [T, E], carried [E] -> [T, E].
+
+    This backward-looking return is the quantity whose deviation scales rewards, as VecNormalize does.
+    """
+    returns = np.empty_like(rewards, dtype=np.float64)
+    current = carried.copy()
+    for t in range(rewards.shape[0]):
+        current = gamma * current + rewards[t]
+        returns[t] = current
+        current = np.where(ended[t], 0.0, current)
+    return returns
+
+
+def reward_scale(moments: RunningMoments) -> float:
+    """1/√(σ² + ε) of the discounted return."""
+    return float(1.0 / np.sqrt(moments.variance + _EPSILON))

@@ -1,0 +1,168 @@
+"""The forward step (Eq. 9): PPO with a Lagrange multiplier, or with episodes that end where the constraint is broken."""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from icrl.agent.advantages import generalized_advantages
+from icrl.agent.distributions import categorical_entropy, categorical_log_prob, gaussian_entropy, gaussian_log_prob
+from icrl.agent.networks import NetworkShape, Outputs, apply_networks, unflatten
+from icrl.agent.state import make_optimizer
+from icrl.config import ForwardConfig, Respect
+
+Array = Any
+
+
+class Batch(NamedTuple):
+    """One rollout as the update sees it: normalised observations, scaled rewards; [T, E, ...]."""
+
+    observations: Array
+    actions: Array
+    rewards: Array
+    costs: Array
+    terminated: Array
+    truncated: Array
+    bootstrap: Array
+    """[C, T, E]: values of the next state where it is not the next row (cut episodes, last row); 0 elsewhere"""
+    bootstrapped: Array
+    """[T, E]: where `bootstrap` is to be used"""
+
+
+class Minibatch(NamedTuple):
+    """Rows of a flattened batch."""
+
+    observations: Array
+    actions: Array
+    log_probs: Array
+    advantages: Array
+    targets: Array
+    """[B, C]"""
+
+
+class UpdateInfo(NamedTuple):
+    """What one policy update reports (scalars)."""
+
+    policy_loss: Array
+    value_loss: Array
+    entropy: Array
+    kl: Array
+    """Approximate KL(old ‖ new) in the last epoch."""
+    epochs: Array
+    advantage_std: Array
+    cost_advantage_std: Array
+
+
+def policy_terms(flat: Array, outputs: Outputs, actions: Array, shape: NetworkShape) -> tuple[Array, Array]:
+    """log π(a|s) [B] and the mean entropy of the policy (scalar)."""
+    if shape.discrete:
+        return categorical_log_prob(outputs.policy, actions, jnp), jnp.mean(categorical_entropy(outputs.policy, jnp))
+    log_std = unflatten(flat, shape)["log_std"]
+    return gaussian_log_prob(outputs.policy, log_std, actions, jnp), gaussian_entropy(log_std, jnp)
+
+
+def clipped_surrogate(log_probs: Array, old_log_probs: Array, advantages: Array, clip: float) -> Array:
+    """−mean min(ρ Â, clip(ρ, 1−ε, 1+ε) Â) with ρ = π/π_old; all [B] -> scalar."""
+    ratio = jnp.exp(log_probs - old_log_probs)
+    clipped = jnp.clip(ratio, 1.0 - clip, 1.0 + clip)
+    return -jnp.mean(jnp.minimum(ratio * advantages, clipped * advantages))
+
+
+def combined_advantages(advantages: Array, cost_advantages: Array, multiplier: Array, config: ForwardConfig) -> Array:
+    """Â = (Â_r − λ Â_c)/(1 + λ): the gradient of the Lagrangian, rescaled so that λ changes direction, not step size.
+
+    Â_r is standardised; Â_c is centred and, by choice, standardised (fidelity F12).
+    """
+    standardized = (advantages - jnp.mean(advantages)) / (jnp.std(advantages) + 1e-8)
+    if config.respect is not Respect.lagrangian:
+        return standardized
+    centred = cost_advantages - jnp.mean(cost_advantages)
+    if config.scale_cost_advantages:
+        centred = centred / (jnp.std(cost_advantages) + 1e-8)
+    return (standardized - multiplier * centred) / (1.0 + multiplier)
+
+
+def ppo_loss(flat: Array, rows: Minibatch, shape: NetworkShape, config: ForwardConfig) -> tuple[Array, Array]:
+    """Surrogate + value errors − entropy bonus; the second result is [policy loss, value loss, entropy, KL].
+
+    KL(old ‖ new) ≈ mean[(ρ − 1) − log ρ], which is ≥ 0.
+    """
+    outputs = apply_networks(flat, rows.observations, shape, jnp)
+    log_probs, entropy = policy_terms(flat, outputs, rows.actions, shape)
+    policy_loss = clipped_surrogate(log_probs, rows.log_probs, rows.advantages, config.clip)
+    value_loss = jnp.sum(jnp.mean((outputs.values - rows.targets.T) ** 2, axis=1))
+    log_ratio = log_probs - rows.log_probs
+    kl = jax.lax.stop_gradient(jnp.mean(jnp.expm1(log_ratio) - log_ratio))
+    loss = policy_loss + config.value_weight * value_loss - config.entropy_bonus * entropy
+    return loss, jnp.stack([policy_loss, value_loss, entropy, kl])
+
+
+def _prepare(
+    params: Array, batch: Batch, multiplier: Array, shape: NetworkShape, config: ForwardConfig
+) -> tuple[Minibatch, Array]:
+    """Values, old log-probabilities, both GAEs and the combined advantage of a whole rollout, flattened to rows."""
+    steps, num_envs = batch.rewards.shape
+    flat_observations = batch.observations.reshape(steps * num_envs, -1)
+    actions = batch.actions.reshape(steps * num_envs, *batch.actions.shape[2:])
+    outputs = apply_networks(params, flat_observations, shape, jnp)
+    log_probs, _ = policy_terms(params, outputs, actions, shape)
+    values = outputs.values.reshape(shape.num_critics, steps, num_envs)
+    shifted = jnp.concatenate([values[:, 1:], values[:, -1:]], axis=1)
+    next_values = jnp.where(batch.bootstrapped, batch.bootstrap, shifted)
+    ends = (batch.terminated, batch.truncated)
+    advantages = generalized_advantages(
+        batch.rewards, values[0], next_values[0], *ends, config.gamma, config.gae_lambda
+    )
+    per_critic = [advantages]
+    if shape.num_critics == 2:
+        per_critic.append(
+            generalized_advantages(
+                batch.costs, values[1], next_values[1], *ends, config.cost_gamma, config.cost_gae_lambda
+            )
+        )
+    targets = jnp.stack(per_critic) + values  # [C, T, E]
+    combined = combined_advantages(advantages, per_critic[-1], multiplier, config)
+    rows = Minibatch(
+        flat_observations, actions, log_probs, combined.reshape(-1), targets.reshape(shape.num_critics, -1).T
+    )
+    return rows, jnp.stack([jnp.std(advantages), jnp.std(per_critic[-1])])
+
+
+@partial(jax.jit, static_argnames=("shape", "config"))
+def update_policy(
+    params: Array,
+    optimizer: Any,
+    batch: Batch,
+    permutations: Array,
+    multiplier: Array,
+    shape: NetworkShape,
+    config: ForwardConfig,
+) -> tuple[Array, Any, UpdateInfo]:
+    """One PPO update from one rollout: up to `epochs` passes, stopped once KL > 1.5 × `target_kl`; one jitted call.
+
+    `permutations` [epochs, T·E] orders the rows of each pass.
+    """
+    rows, stds = _prepare(params, batch, multiplier, shape, config)
+    transformation = make_optimizer(config)
+    loss_gradient = jax.grad(partial(ppo_loss, shape=shape, config=config), has_aux=True)
+    limit = jnp.inf if config.target_kl is None else 1.5 * config.target_kl
+
+    per_epoch = batch.rewards.size // config.minibatch
+    order = permutations.reshape(-1, config.minibatch)  # [epochs · minibatches, rows of a minibatch]
+
+    def gradient_step(carry: tuple[Array, Any, Array, Array]) -> tuple[Array, Any, Array, Array]:
+        flat, state, index, _ = carry
+        minibatch = jax.tree.map(lambda a: a[order[index]], rows)
+        gradient, terms = loss_gradient(flat, minibatch)
+        change, state = transformation.update(gradient, state)
+        return optax.apply_updates(flat, change), state, index + 1, terms
+
+    def unfinished(carry: tuple[Array, Any, Array, Array]) -> Array:
+        return (carry[2] < config.epochs * per_epoch) & (carry[3][3] <= limit)
+
+    start = (params, optimizer, jnp.asarray(0), jnp.zeros(4))
+    params, optimizer, made, terms = jax.lax.while_loop(unfinished, gradient_step, start)
+    epochs = made / per_epoch
+    return params, optimizer, UpdateInfo(terms[0], terms[1], terms[2], terms[3], epochs, stds[0], stds[1])

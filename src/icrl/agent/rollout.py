@@ -1,0 +1,107 @@
+"""Stepping a vector environment with a policy: rollouts for the forward step, whole trajectories for the backward one."""
+
+import numpy as np
+from gymnasium.vector import VectorEnv
+
+from icrl.agent.state import Policy
+from icrl.config import ForwardConfig, Respect
+from icrl.types import AnyArray, BoolArray, CostFunction, FloatArray, Rollout, Trajectories
+
+
+class EnvStream:
+    """An environment in motion: where each episode is, and for how long it has been breaking the constraint.
+
+    The environment resets nothing by itself (see `Task.make_env`); the stream resets what has ended.
+    """
+
+    def __init__(self, env: VectorEnv, seed: int) -> None:
+        self.env = env
+        self.observations: FloatArray = np.asarray(env.reset(seed=seed)[0], np.float32)
+        self.streak = np.zeros(env.num_envs, np.int64)
+        """[E]: forbidden steps in a row."""
+        self.carried_return = np.zeros(env.num_envs)
+        """[E]: discounted return so far, for the reward normaliser."""
+
+    def step(self, actions: AnyArray) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
+        """Next observations, rewards, terminated, truncated; nothing is reset yet."""
+        observations, rewards, terminated, truncated, _ = self.env.step(actions)
+        self.observations = np.asarray(observations, np.float32)
+        return self.observations, rewards, terminated, truncated
+
+    def reset_ended(self, ended: BoolArray) -> None:
+        """Start new episodes where the old ones ended."""
+        if ended.any():
+            self.observations = np.asarray(self.env.reset(options={"reset_mask": ended})[0], np.float32)
+            self.streak[ended] = 0
+
+
+def collect_rollout(
+    rng: np.random.Generator, stream: EnvStream, policy: Policy, cost: CostFunction | None, config: ForwardConfig
+) -> Rollout:
+    """T steps of E environments under the policy; with `terminate`, episodes that break the constraint end."""
+    steps, num_envs = config.rollout_steps, stream.env.num_envs
+    observations = np.empty((steps, *stream.observations.shape), np.float32)
+    next_observations = np.empty_like(observations)
+    rewards, costs = np.zeros((2, steps, num_envs), np.float32)
+    terminated, truncated, stopped = np.zeros((3, steps, num_envs), np.bool_)
+    actions: list[AnyArray] = []
+    stops = cost is not None and config.respect is Respect.terminate
+    for t in range(steps):
+        observations[t] = stream.observations
+        action = policy.act(rng, stream.observations)
+        actions.append(action)
+        env_action = policy.to_env(action)
+        next_observations[t], rewards[t], terminated[t], truncated[t] = stream.step(env_action)
+        if stops and cost is not None:
+            costs[t] = cost(observations[t], env_action)
+            stream.streak = np.where(costs[t] > config.terminate.threshold, stream.streak + 1, 0)
+            stopped[t] = stream.streak >= config.terminate.patience
+            terminated[t] |= stopped[t]
+        stream.reset_ended(terminated[t] | truncated[t])
+    stacked = np.stack(actions)
+    if cost is not None and not stops:
+        costs = np.asarray(cost(observations, policy.to_env(stacked)), np.float32)
+    return Rollout(
+        observations=observations,
+        next_observations=next_observations,
+        actions=stacked,
+        rewards=rewards,
+        costs=costs,
+        terminated=terminated,
+        truncated=truncated & ~terminated,
+        stopped=stopped,
+    )
+
+
+def sample_trajectories(
+    rng: np.random.Generator, policy: Policy, env: VectorEnv, horizon: int, seed: int
+) -> Trajectories:
+    """S ~ π^φ: one whole episode from each environment of `env`, in the nominal world."""
+    observations = np.asarray(env.reset(seed=seed)[0], np.float32)
+    num_envs = env.num_envs
+    all_observations = np.zeros((num_envs, horizon, observations.shape[1]), np.float32)
+    rewards = np.zeros((num_envs, horizon), np.float32)
+    lengths = np.zeros(num_envs, np.int64)
+    alive = np.ones(num_envs, np.bool_)
+    actions: list[AnyArray] = []
+    for t in range(horizon):
+        all_observations[:, t] = np.where(alive[:, None], observations, 0.0)
+        action = policy.to_env(policy.act(rng, observations))
+        actions.append(np.where(alive if action.ndim == 1 else alive[:, None], action, np.zeros_like(action)))
+        observations, reward, terminated, truncated, _ = env.step(action)
+        observations = np.asarray(observations, np.float32)
+        rewards[:, t] = np.where(alive, reward, 0.0)
+        lengths += alive
+        ended = terminated | truncated
+        alive = alive & ~ended
+        if not alive.any():
+            break
+        if ended.any():  # keep stepping the others; what an ended one does from here on is not recorded
+            observations = np.asarray(env.reset(options={"reset_mask": ended})[0], np.float32)
+    longest = int(lengths.max())
+    return Trajectories(
+        observations=all_observations[:, :longest],
+        actions=np.stack(actions[:longest], axis=1),
+        rewards=rewards[:, :longest],
+        lengths=lengths,
+    )

@@ -1,0 +1,90 @@
+"""`AgentState`: everything the forward step carries; `Policy`: the part of it that acts, in NumPy alone."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import optax
+
+from icrl.agent.distributions import sample_categorical, sample_gaussian
+from icrl.agent.multiplier import init_multiplier
+from icrl.agent.networks import NetworkShape, PolicyLayers, apply_policy, init_params, network_shape, policy_layers
+from icrl.agent.normalizer import RunningMoments, init_moments, normalize
+from icrl.config import ForwardConfig, Respect
+from icrl.tasks.task import Task
+from icrl.types import AnyArray, FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentState:
+    """Parameters φ, optimiser, normalisers and multiplier: carried from one forward step to the next."""
+
+    params: AnyArray
+    """Flat float32 vector: policy, reward critic, cost critic."""
+    optimizer: Any
+    """Adam's moments."""
+    observation_moments: RunningMoments
+    return_moments: RunningMoments
+    """Of the discounted return: scales rewards."""
+    multiplier: float
+    """Raw value ν of the Lagrange multiplier; see `multiplier_value`."""
+    lowest_reward: float
+    """Lowest reward met so far, at most 0: bounds the value of a forced end from below."""
+    shape: NetworkShape
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """A stochastic policy for raw observations; actions come inside the action space."""
+
+    layers: PolicyLayers
+    moments: RunningMoments | None
+    """Scaling of observations; None: they are used as they are."""
+    action_space: gym.spaces.Box | gym.spaces.Discrete
+
+    def act(self, rng: np.random.Generator, observations: FloatArray) -> AnyArray:
+        """Sample actions [B, a] (unclipped) or [B] for raw observations [B, o]."""
+        inputs = observations if self.moments is None else normalize(self.moments, observations)
+        outputs = apply_policy(self.layers, inputs)
+        if self.layers.log_std is None:
+            return sample_categorical(rng, outputs)
+        return sample_gaussian(rng, outputs, self.layers.log_std)
+
+    def to_env(self, actions: AnyArray) -> AnyArray:
+        """What the environment is given: continuous actions clipped to the space."""
+        if isinstance(self.action_space, gym.spaces.Discrete):
+            return actions
+        return np.clip(actions, self.action_space.low, self.action_space.high)
+
+
+def make_optimizer(config: ForwardConfig) -> optax.GradientTransformation:
+    """Adam on clipped gradients."""
+    return optax.chain(
+        optax.clip_by_global_norm(config.max_gradient_norm), optax.adam(config.learning_rate, eps=config.adam_epsilon)
+    )
+
+
+def init_agent(rng: np.random.Generator, task: Task, config: ForwardConfig) -> AgentState:
+    """A fresh agent: random φ, moments of nothing, the multiplier at its initial value."""
+    num_critics = 2 if config.respect is Respect.lagrangian else 1
+    shape = network_shape(task.observation_space, task.action_space, config.hidden, num_critics)
+    params = init_params(rng, shape, config.initial_log_std)
+    return AgentState(
+        params=params,
+        optimizer=make_optimizer(config).init(params),
+        observation_moments=init_moments((shape.num_observations,)),
+        return_moments=init_moments(()),
+        multiplier=init_multiplier(config.multiplier),
+        lowest_reward=0.0,
+        shape=shape,
+    )
+
+
+def policy_of(agent: AgentState, task: Task, config: ForwardConfig) -> Policy:
+    """The agent's policy as it is now."""
+    return Policy(
+        layers=policy_layers(agent.params, agent.shape),
+        moments=agent.observation_moments if config.normalize_observations else None,
+        action_space=task.action_space,
+    )

@@ -1,0 +1,102 @@
+"""Algorithm 1 of the paper: learn a constraint from demonstrations. The file to open first.
+
+    for i = 1..N:
+        learn π^φ under the cost 1 − ζ_θ            forward_step         (Eq. 9)
+        sample S from π^φ                            sample_trajectories
+        move θ up the likelihood of D, B times       backward_step        (Eqs. 8, 10-12)
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+
+from icrl.agent.forward_step import ForwardInfo, forward_step, forward_steps, generator
+from icrl.agent.rollout import sample_trajectories
+from icrl.agent.state import AgentState, init_agent, policy_of
+from icrl.config import LearnConfig
+from icrl.constraint.backward_step import (
+    BackwardInfo,
+    ConstraintState,
+    backward_step,
+    check_limits,
+    constraint_cost,
+    init_constraint,
+)
+from icrl.constraint.features import Features, select_features
+from icrl.demos.dataset import Demonstrations, check_against
+from icrl.errors import InputError
+from icrl.tasks.task import Task
+from icrl.types import Trajectories
+
+
+class Round(NamedTuple):
+    """All there is after a round: enough to report it, and to go on from it."""
+
+    index: int
+    steps: int
+    """Environment steps so far, sampling included."""
+    agent: AgentState
+    constraint: ConstraintState
+    features: Features
+    samples: Trajectories
+    """S of this round."""
+    forward_info: ForwardInfo
+    backward_info: BackwardInfo
+
+
+class Progress(NamedTuple):
+    """Where a run is, for a live display."""
+
+    steps: int
+    rounds: int
+    """Rounds that will be made in all."""
+
+
+def learn(
+    task: Task,
+    demos: Demonstrations,
+    config: LearnConfig,
+    seed: int = 0,
+    on_round: Callable[[Round], None] = lambda _: None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+) -> Round:
+    """Learn the constraint that `demos` obey in `task`; the last round holds the constraint and an agent under it."""
+    check_against(demos, task)
+    rounds = num_rounds(task, config)
+    check_limits(config.backward, config.num_samples, task.horizon)
+    features = select_features(task, config.backward.features, config.backward.input_clip)
+    key = jax.random.key(seed)
+    agent = init_agent(generator(jax.random.fold_in(key, rounds)), task, config.forward)
+    constraint = init_constraint(generator(jax.random.fold_in(key, rounds + 1)), features, config.backward)
+    train_env, sample_env = task.make_env(config.forward.num_envs), task.make_env(config.num_samples)
+    steps = 0
+    for index in range(rounds):
+        key_forward, key_sample = jax.random.split(jax.random.fold_in(key, index))
+        untrained = index == 0 and config.nominal_first
+        cost = None if untrained else constraint_cost(constraint, features, config.backward)  # 1 − ζ_θ
+        agent, forward_info = forward_step(
+            key_forward, agent, task, train_env, cost, config.forward,
+            on_update=lambda done, before=steps: on_progress(Progress(before + done, rounds)),
+        )  # fmt: skip
+        rng = generator(key_sample)
+        policy = policy_of(agent, task, config.forward)
+        samples = sample_trajectories(rng, policy, sample_env, task.horizon, int(rng.integers(2**31)))  # S ~ π^φ
+        constraint, backward_info = backward_step(constraint, demos.trajectories, samples, features, config.backward)
+        steps += forward_info.steps + samples.num_steps
+        last = Round(index, steps, agent, constraint, features, samples, forward_info, backward_info)
+        on_round(last)
+    return last
+
+
+def num_rounds(task: Task, config: LearnConfig) -> int:
+    """N: how many whole rounds fit into `config.steps` environment steps."""
+    per_round = forward_steps(config.forward) + config.num_samples * task.horizon
+    rounds = config.steps // per_round
+    if rounds < 1:
+        raise InputError(
+            f"steps = {config.steps} is less than one round of {per_round} environment steps "
+            f"({forward_steps(config.forward)} of training, {config.num_samples} sampled episodes of up to "
+            f"{task.horizon}): give more --steps, or lower --forward.steps or --num-samples."
+        )
+    return rounds
