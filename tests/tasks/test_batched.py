@@ -133,6 +133,16 @@ def test_a_mask_leaves_the_others_and_their_generators_untouched(mode):
     np.testing.assert_array_equal(after[[0, 2]], expected[[0, 2]])
 
 
+def test_a_seed_with_a_mask_seeds_only_the_masked():
+    env, twin = CounterEnv(3), CounterEnv(3)
+    env.reset(seed=3)
+    twin.reset(seed=3)
+    masked, _ = env.reset(seed=[50, 50, 50], options={"reset_mask": np.array([True, False, False])})
+    assert env.seeds == [50, 4, 5]
+    assert masked[0] == CounterEnv(1).reset(seed=50)[0][0]
+    np.testing.assert_array_equal(env.reset()[0][1:], twin.reset()[0][1:])
+
+
 def test_returned_arrays_do_not_change_later():
     env = CounterEnv(2, horizon=2)
     kept = [env.reset(seed=0)[0]]

@@ -65,6 +65,7 @@ def play(env, steps, seed=0):
 def test_a_users_own_task_moves_by_newtons_law():
     env = make_cart()
     start, _ = env.reset(seed=0)
+    np.testing.assert_array_equal(start[:, 2], start[:, 0])  # sensors are current after a reset
     observation, reward, terminated, truncated, infos = env.step(np.array([[1.0], [0.0], [-3.0]]))
     # a = 10 N / 2 kg = 5; semi-implicit Euler, dt = 0.01: v = 0.05, 0.1; x = 0.0005, 0.0015; -3 is clipped to -1
     np.testing.assert_allclose(observation[:, 1], [0.1, 0.0, -0.1], atol=1e-7)

@@ -129,7 +129,6 @@ class MujocoBatchEnv(BatchedEnv):
         if unstable is not None:
             self.state.qpos[unstable] = before.qpos[unstable]
             self.state.qvel[unstable] = before.qvel[unstable]
-            self.batch.warning[unstable] = 0
             self.unstable[unstable] += 1
         rewards = np.array(self._reward(before, self.state, applied), dtype=np.float64)
         if self._terminates is None:

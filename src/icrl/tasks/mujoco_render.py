@@ -79,8 +79,6 @@ class SceneRenderer:
         self._gl.make_current()
         if (self._context.offWidth, self._context.offHeight) != (width, height):
             mujoco.mjr_resizeOffscreen(width, height, self._context)
-        # The camera eases towards its body; lookat is set so that one picture is the same as the hundredth.
-        self._camera.lookat[:] = data.subtree_com[self._camera.trackbodyid]
         everything = mujoco.mjtCatBit.mjCAT_ALL.value
         mujoco.mjv_updateScene(self._model, data, self._options, None, self._camera, everything, self._scene)
         if self._decorate is not None:
