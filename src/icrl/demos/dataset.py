@@ -1,0 +1,261 @@
+"""`Demonstrations`: the expert's trajectories D, checked on construction, with their provenance."""
+
+import importlib.resources
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+
+from icrl.demos.validate import validate_demos
+from icrl.errors import InputError, unknown_name
+from icrl.tasks.task import Task
+from icrl.types import AnyArray, BoolArray, FloatArray, Trajectories
+
+MAX_BYTES = 8 * 10**9
+"""Larger arrays are refused: the pipes keep all demonstrations in memory."""
+
+REWARDS_UNKNOWN = {"rewards": "unknown"}
+"""The card's entry where a file held no rewards."""
+
+ROUNDING = 1e-5
+"""Actions may pass a bound by this much, relative to the bound: float32 logs of clipped actions do."""
+
+
+class Episode(NamedTuple):
+    """One recorded episode of aligned pairs."""
+
+    observations: AnyArray
+    """[T, o]"""
+    actions: AnyArray
+    """[T, a], or [T] when discrete"""
+    rewards: AnyArray | None
+    """[T], or None where unknown"""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Demonstrations:
+    """The expert's trajectories D: raw aligned pairs (s_t, a_t), padded with zeros to the longest."""
+
+    trajectories: Trajectories
+    discrete: bool
+    """Actions are integers [N, T]; otherwise floats [N, T, a]."""
+    card: dict[str, Any] = field(default_factory=dict)
+    """Where the demonstrations come from, as JSON; may be empty."""
+    observation_names: tuple[str, ...] = ()
+    """One name per observation column; obs_0, obs_1, ... where none are given."""
+    action_names: tuple[str, ...] = ()
+    """One name per action column, or per choice when discrete (then it may stay empty)."""
+
+    def __post_init__(self) -> None:
+        """Validate, name the columns, and put zeros on the padding, whatever stood there."""
+        validate_demos(self.trajectories, self.discrete, self.observation_names, self.action_names)
+        width = int(np.shape(self.trajectories.observations)[2])
+        object.__setattr__(self, "trajectories", clean_padding(self.trajectories))
+        object.__setattr__(self, "observation_names", self.observation_names or default_names("obs", width))
+        if not self.discrete and not self.action_names:
+            object.__setattr__(self, "action_names", default_names("action", self.trajectories.actions.shape[2]))
+
+    @property
+    def has_rewards(self) -> bool:
+        """Rewards are known; otherwise `trajectories.rewards` are all zero."""
+        return self.card.get("rewards") != REWARDS_UNKNOWN["rewards"]
+
+
+def default_names(prefix: str, width: int) -> tuple[str, ...]:
+    """Names of columns that came without any: obs_0, obs_1, ..."""
+    return tuple(f"{prefix}_{i}" for i in range(width))
+
+
+def clean_padding(trajectories: Trajectories) -> Trajectories:
+    """The same trajectories, T cut to the longest and zeros on the padding, so that content alone decides the bytes."""
+    longest = int(np.max(trajectories.lengths))
+    mask = trajectories.mask[:, :longest]
+
+    def clean(values: AnyArray) -> AnyArray:
+        values = np.asarray(values)[:, :longest]
+        return np.where(mask.reshape(mask.shape + (1,) * (values.ndim - 2)), values, np.zeros((), values.dtype))
+
+    return replace(
+        trajectories,
+        observations=clean(trajectories.observations),
+        actions=clean(trajectories.actions),
+        rewards=clean(trajectories.rewards),
+        lengths=np.asarray(trajectories.lengths, dtype=np.int64),
+    )
+
+
+def stack_episodes(episodes: Sequence[Episode]) -> tuple[Trajectories, bool]:
+    """Pad episodes with zeros to the longest; also says whether all of them had rewards (otherwise these are zero)."""
+    if not episodes:
+        raise InputError("there are 0 episodes, expected at least 1: record or select some.")
+    first = episodes[0]
+    for index, episode in enumerate(episodes):
+        _require_alike(index, episode, first)
+    lengths = np.array([len(episode.observations) for episode in episodes], dtype=np.int64)
+    known = all(episode.rewards is not None for episode in episodes)
+    rewards = [e.rewards if known and e.rewards is not None else np.zeros(len(e.observations)) for e in episodes]
+    return Trajectories(
+        observations=_pad([e.observations for e in episodes], lengths),
+        actions=_pad([e.actions for e in episodes], lengths),
+        rewards=_pad(rewards, lengths),
+        lengths=lengths,
+    ), known
+
+
+def _require_alike(index: int, episode: Episode, first: Episode) -> None:
+    steps = len(episode.observations)
+    for name in ("observations", "actions"):
+        got, expected = getattr(episode, name).shape, getattr(first, name).shape
+        if got[1:] != expected[1:]:
+            raise InputError(
+                f"episode {index} has {name} of shape {list(got)}, episode 0 {list(expected)}: make them agree."
+            )
+    for name, part in (("actions", episode.actions), ("rewards", episode.rewards)):
+        if part is not None and len(part) != steps:
+            raise InputError(
+                f"episode {index} has {steps} observations but {len(part)} {name}: a step has one of each."
+            )
+
+
+def _pad(parts: Sequence[AnyArray], lengths: AnyArray) -> AnyArray:
+    shape = (len(parts), int(np.max(lengths)), *parts[0].shape[1:])
+    dtype = np.result_type(*{part.dtype for part in parts})
+    if np.prod(shape, dtype=float) * dtype.itemsize > MAX_BYTES:
+        raise InputError(
+            f"padding {shape[0]} episodes to the longest of {shape[1]} steps needs over {MAX_BYTES // 10**9} GB: "
+            "select fewer episodes, or cut the longest into pieces."
+        )
+    padded = np.zeros(shape, dtype)
+    for row, part in zip(padded, parts, strict=True):
+        row[: len(part)] = part
+    return padded
+
+
+def to_floats(name: str, values: AnyArray) -> FloatArray:
+    """Values as native float32 or float64; float32 stays, everything else numeric becomes float64."""
+    if values.dtype.kind not in "fiub":
+        raise InputError(f"{name} have dtype {values.dtype}, expected numbers.")
+    return values.astype(np.float32 if values.dtype.kind == "f" and values.dtype.itemsize == 4 else np.float64)
+
+
+def shipped_demos(name: str) -> Path:
+    """Path of demonstrations that ship with the package, e.g. `shipped_demos("lap-grid.npz")`."""
+    folder = Path(str(importlib.resources.files("icrl.demos"))) / "data"
+    known = sorted(path.name for path in folder.glob("*.npz"))
+    if name not in known:
+        raise unknown_name("shipped demonstrations", name, known)
+    return folder / name
+
+
+def check_against(demos: Demonstrations, task: Task) -> None:
+    """Raise `InputError` with every reason why these demonstrations cannot belong to the task."""
+    problems = find_mismatches(demos, task)
+    if problems:
+        raise InputError(" ".join(problems))
+
+
+def find_mismatches(demos: Demonstrations, task: Task) -> list[str]:
+    """Every reason why these demonstrations cannot belong to the task; empty when they fit."""
+    return [
+        *_observation_mismatch(demos, task),
+        *_action_mismatch(demos, task),
+        *_horizon_mismatch(demos, task),
+    ]
+
+
+def _observation_mismatch(demos: Demonstrations, task: Task) -> list[str]:
+    got, expected = demos.trajectories.observations.shape[2], task.observation_space.shape[0]
+    if got != expected:
+        names = ", ".join(task.observation_names[:3]) + (", ..." if expected > 3 else "")
+        advice = "record the observations the task gives, in its order."
+        if got < expected and any(name in ("x", "y") for name in task.observation_names[: expected - got]):
+            left_out = " and ".join(task.observation_names[: expected - got])
+            advice = (
+                f"the {left_out} position is often left out; "
+                "record with exclude_current_positions_from_observation=False."
+            )
+        return [f"observations have {got} columns, task {task.name} has {expected} ({names}): {advice}"]
+    named = demos.observation_names != default_names("obs", got)
+    if named and demos.observation_names != task.observation_names:
+        if set(demos.observation_names) != set(task.observation_names):
+            return []
+        pairs = zip(demos.observation_names, task.observation_names, strict=True)
+        column, (ours, theirs) = next((i, pair) for i, pair in enumerate(pairs) if pair[0] != pair[1])
+        return [
+            f"observation columns are in another order: column {column} is {ours}, task {task.name} has {theirs}: "
+            "reorder the columns to the task's order."
+        ]
+    return []
+
+
+def _action_mismatch(demos: Demonstrations, task: Task) -> list[str]:
+    kinds = {True: "discrete (integers)", False: "continuous (floats)"}
+    if demos.discrete != task.discrete:
+        return [
+            f"actions are {kinds[demos.discrete]}, task {task.name} has {kinds[task.discrete]} ones: "
+            "these demonstrations belong to another task, or were saved with the wrong dtype or shape."
+        ]
+    if isinstance(task.action_space, gym.spaces.Box):
+        got, expected = demos.trajectories.actions.shape[2], task.action_space.shape[0]
+        if got != expected:
+            return [
+                f"actions have {got} columns, task {task.name} has {expected} ({', '.join(task.action_names[:4])}...): "
+                "record the actions given to the environment, all of them."
+            ]
+    outside = actions_outside(demos, task)
+    if not outside.any():
+        return []
+    episode, step, *column = (int(i) for i in np.argwhere(outside)[0])
+    value = demos.trajectories.actions[(episode, step, *column)]
+    where = f"episode {episode}, step {step}" + (
+        f", column {column[0]} ({task.action_names[column[0]]})" if column else ""
+    )
+    return [
+        f"{int(outside.sum())} actions are outside the action space of task {task.name}, first at {where}: "
+        f"{value} is not in {_bounds(task, column)}: {_advice(demos.discrete)}"
+    ]
+
+
+def _advice(discrete: bool) -> str:
+    if discrete:
+        return "number the choices as the environment does."
+    return "record actions as the environment applies them (clipped to the space), in its units."
+
+
+def _bounds(task: Task, column: list[int]) -> str:
+    space = task.action_space
+    if isinstance(space, gym.spaces.Discrete):
+        return f"{space.start}..{space.start + space.n - 1}"
+    return f"[{space.low[column[0]]:g}, {space.high[column[0]]:g}]"
+
+
+def _horizon_mismatch(demos: Demonstrations, task: Task) -> list[str]:
+    lengths = demos.trajectories.lengths
+    if int(lengths.max()) <= task.horizon:
+        return []
+    return [
+        f"episode {int(lengths.argmax())} has {int(lengths.max())} steps, task {task.name} ends after {task.horizon}: "
+        "cut the episodes there, or use a task with a longer horizon."
+    ]
+
+
+def actions_outside(demos: Demonstrations, task: Task) -> BoolArray:
+    """True where an action is outside the task's space (rounding allowed): shape of `actions`, False on padding."""
+    actions, mask = demos.trajectories.actions, demos.trajectories.mask
+    if isinstance(task.action_space, gym.spaces.Discrete):
+        start, count = int(task.action_space.start), int(task.action_space.n)
+        return np.asarray(((actions < start) | (actions >= start + count)) & mask)
+    return outside_box(actions, task.action_space) & mask[..., None]
+
+
+def outside_box(values: AnyArray, space: gym.spaces.Box) -> BoolArray:
+    """True where values [..., k] leave the box of shape [k] by more than rounding."""
+    low, high = space.low.astype(np.float64), space.high.astype(np.float64)
+
+    def slack(bound: AnyArray) -> AnyArray:
+        return ROUNDING * np.maximum(1.0, np.where(np.isfinite(bound), np.abs(bound), 0.0))
+
+    return np.asarray((values < low - slack(low)) | (values > high + slack(high)))

@@ -1,0 +1,244 @@
+"""Demonstrations as tables, one row per step: CSV, and Parquet with the extra `tables`."""
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from icrl.demos.dataset import REWARDS_UNKNOWN, Demonstrations, Episode, stack_episodes, to_floats
+from icrl.demos.formats_npz import format_card, parse_card
+from icrl.demos.reading import reading, require_extra, require_size, write_atomically
+from icrl.errors import InputError, unknown_name
+from icrl.types import AnyArray
+
+INTEGER = re.compile(r"\s*[+-]?\d{1,18}\s*")
+CARD_KEY = b"icrl_card"
+"""Key of the card in a Parquet file's own metadata."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnMapping:
+    """Which column of a table holds what."""
+
+    observations: tuple[str, ...]
+    """One column per observation dimension, in the task's order."""
+    actions: tuple[str, ...]
+    """One column per action dimension; one column of integers is a discrete action."""
+    episode: str | None = "episode"
+    """Which episode a row belongs to (any label); None: the file is one episode."""
+    step: str | None = None
+    """Consecutive integers within an episode; None: rows are in order."""
+    reward: str | None = None
+    """Reward of the step; None: unknown."""
+
+
+def infer_mapping(header: Sequence[str]) -> ColumnMapping:
+    """The mapping of a table with columns `episode`, `step`, `reward`, `obs_*` or `obs[...]`, `action*`."""
+    observations = _by_number([name for name in header if name.startswith(("obs_", "obs["))])
+    actions = _by_number([name for name in header if name.startswith("action")])
+    for what, found in (("episode", "episode" in header), ("obs_*", observations), ("action*", actions)):
+        if not found:
+            raise InputError(
+                f"no column is called {what}; the columns are {', '.join(header[:12])}: rename them, or say which "
+                "is which with ColumnMapping(episode=..., observations=(...), actions=(...))."
+            )
+    return ColumnMapping(
+        observations=observations,
+        actions=actions,
+        step="step" if "step" in header else None,
+        reward="reward" if "reward" in header else None,
+    )
+
+
+def _by_number(names: list[str]) -> tuple[str, ...]:
+    # Exports often sort columns as text: obs_10 before obs_2.
+    numbers = [re.search(r"[_\[](\d+)\]?$", name) for name in names]
+    if names and all(numbers):
+        return tuple(sorted(names, key=lambda name: int(re.findall(r"\d+", name)[-1])))
+    return tuple(names)
+
+
+def load_csv(path: Path, columns: ColumnMapping | None = None) -> Demonstrations:
+    """Read a CSV file with a header line."""
+    with reading(path, "CSV"):
+        require_size(path.stat().st_size)
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            rows = csv.reader(stream, strict=True)
+            header = next(rows, [])
+            _require_header(header)
+            mapping = columns or infer_mapping(header)
+            wanted = {name: header.index(name) for name in _used(mapping, header)}
+            texts: dict[str, list[str]] = {name: [] for name in wanted}
+            for row in rows:
+                if not row:
+                    continue
+                if len(row) != len(header):
+                    raise InputError(
+                        f"line {rows.line_num} has {len(row)} fields, the header {len(header)}: cut short?"
+                    )
+                for name, index in wanted.items():
+                    texts[name].append(row[index])
+        numeric = {name: _parse_numbers(name, texts[name]) for name in wanted if name != mapping.episode}
+        labels = texts[mapping.episode] if mapping.episode is not None else None
+        return _build(numeric, labels, mapping, {"source": path.name, "format": "csv"})
+
+
+def load_parquet(path: Path, columns: ColumnMapping | None = None) -> Demonstrations:
+    """Read a Parquet file; one that `save_parquet` wrote keeps its card."""
+    try:
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise require_extra("pyarrow", "tables", path) from error
+    with reading(path, "Parquet"), pq.ParquetFile(str(path), page_checksum_verification=True) as file:
+        header = list(file.schema_arrow.names)
+        _require_header(header)
+        mapping = columns or infer_mapping(header)
+        wanted = _used(mapping, header)
+        require_size(file.metadata.num_rows * len(wanted) * 8)
+        table = file.read(columns=wanted, use_threads=False)
+        numeric = {name: table.column(name).to_numpy() for name in wanted if name != mapping.episode}
+        labels = None
+        if mapping.episode is not None:
+            if table.column(mapping.episode).null_count:
+                raise InputError(f"column {mapping.episode} has empty cells: every row needs its episode.")
+            labels = [str(label) for label in table.column(mapping.episode).to_pylist()]
+        text = (file.schema_arrow.metadata or {}).get(CARD_KEY)
+        card = parse_card(text.decode()) if text is not None else {"source": path.name, "format": "parquet"}
+        return _build(numeric, labels, mapping, card)
+
+
+def save_csv(demos: Demonstrations, path: Path) -> None:
+    """Write one row per step; numbers in the shortest form that reads back to the same bits. The card is not kept."""
+    table = _flatten(demos)
+
+    def write(stream: IO[bytes]) -> None:
+        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(table)
+        # tolist() widens float32 to Python floats without changing the value.
+        writer.writerows(zip(*(column.tolist() for column in table.values()), strict=True))
+        text.flush()
+        text.detach()
+
+    write_atomically(path, write)
+
+
+def save_parquet(demos: Demonstrations, path: Path) -> None:
+    """Write one row per step, with the card in the file's metadata and checksums on the pages."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise require_extra("pyarrow", "tables", path) from error
+    table = pa.table(_flatten(demos)).replace_schema_metadata({CARD_KEY: format_card(demos).encode()})
+    write_atomically(path, lambda stream: pq.write_table(table, stream, write_page_checksum=True))
+
+
+def _flatten(demos: Demonstrations) -> dict[str, AnyArray]:
+    trajectories, mask = demos.trajectories, demos.trajectories.mask
+    episode, step = np.nonzero(mask)
+    table: dict[str, AnyArray] = {"episode": episode, "step": step}
+    for index, name in enumerate(demos.observation_names):
+        table[name if name.startswith("obs_") else f"obs[{name}]"] = trajectories.observations[..., index][mask]
+    if demos.discrete:
+        table["action"] = trajectories.actions[mask]
+    else:
+        for index, name in enumerate(demos.action_names):
+            table[name if name.startswith("action_") else f"action[{name}]"] = trajectories.actions[..., index][mask]
+    if demos.has_rewards:
+        table["reward"] = trajectories.rewards[mask]
+    return table
+
+
+def _require_header(header: list[str]) -> None:
+    if len(set(header)) != len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        raise InputError(f"two columns are called {twice!r}: names must differ.")
+
+
+def _used(mapping: ColumnMapping, header: list[str]) -> list[str]:
+    single = [name for name in (mapping.episode, mapping.step, mapping.reward) if name is not None]
+    wanted = [*single, *mapping.observations, *mapping.actions]
+    for name in wanted:
+        if name not in header:
+            raise unknown_name("column", name, header)
+    if not mapping.observations or not mapping.actions:
+        raise InputError("the column mapping names no observations or no actions: name at least one of each.")
+    return list(dict.fromkeys(wanted))
+
+
+def _parse_numbers(name: str, texts: list[str]) -> AnyArray:
+    if all(INTEGER.fullmatch(text) for text in texts):
+        return np.array([int(text) for text in texts], dtype=np.int64)
+    values = np.empty(len(texts))
+    for row, text in enumerate(texts):
+        try:
+            # Python reads 1_0 as ten; in a log it is damage.
+            values[row] = float(text.replace("_", "?"))
+        except ValueError as error:
+            raise InputError(f"column {name}, row {row} holds {text!r:.40}, expected a number.") from error
+    return values
+
+
+def _build(
+    numeric: dict[str, AnyArray], labels: list[str] | None, mapping: ColumnMapping, card: dict[str, Any]
+) -> Demonstrations:
+    actions, discrete = _table_actions(numeric, mapping)
+    observations = np.stack(
+        [to_floats(f"values of {n}", numeric[n]) for n in mapping.observations], axis=1
+    )  # [rows, o]
+    rewards = None if mapping.reward is None else to_floats(f"values of {mapping.reward}", numeric[mapping.reward])
+    episodes = [
+        Episode(observations[rows], actions[rows], None if rewards is None else rewards[rows])
+        for rows in _episode_rows(len(observations), labels, None if mapping.step is None else numeric[mapping.step])
+    ]
+    trajectories, known = stack_episodes(episodes)
+    names = tuple(_bare(name, "obs") for name in mapping.observations)
+    choices = tuple(str(name) for name in card.pop("action_names", []))
+    card.pop("observation_names", None)
+    return Demonstrations(
+        trajectories=trajectories,
+        discrete=discrete,
+        card=card if known else card | REWARDS_UNKNOWN,
+        observation_names=names,
+        action_names=choices if discrete else tuple(_bare(name, "action") for name in mapping.actions),
+    )
+
+
+def _table_actions(numeric: dict[str, AnyArray], mapping: ColumnMapping) -> tuple[AnyArray, bool]:
+    first = numeric[mapping.actions[0]]
+    if len(mapping.actions) == 1 and first.dtype.kind in "iu":
+        return first.astype(np.int64), True
+    return np.stack([to_floats(f"values of {n}", numeric[n]) for n in mapping.actions], axis=1), False  # [rows, a]
+
+
+def _bare(name: str, prefix: str) -> str:
+    return name[len(prefix) + 1 : -1] if name.startswith(f"{prefix}[") and name.endswith("]") else name
+
+
+def _episode_rows(num_rows: int, labels: list[str] | None, steps: AnyArray | None) -> list[AnyArray]:
+    """Row numbers of each episode, in the order of its steps; episodes in the order in which they appear."""
+    if num_rows == 0:
+        return []
+    order_of = {label: index for index, label in enumerate(dict.fromkeys(labels or ["0"]))}
+    episode = np.zeros(num_rows, dtype=np.int64) if labels is None else np.array([order_of[label] for label in labels])
+    if steps is None:
+        order = np.argsort(episode, kind="stable")
+    else:
+        if steps.dtype.kind not in "iu":
+            raise InputError(f"the step column has dtype {steps.dtype}, expected integers.")
+        order = np.lexsort((steps, episode))
+        jump = np.flatnonzero((np.diff(episode[order]) == 0) & (steps[order][1:] != steps[order][:-1] + 1))
+        if jump.size:
+            label = list(order_of)[episode[order][jump[0]]]
+            before, after = steps[order][jump[0]], steps[order][jump[0] + 1]
+            raise InputError(
+                f"episode {label} goes from step {before} to step {after}, expected {before + 1}: steps are "
+                "missing, doubled, or two episodes share a label."
+            )
+    return np.split(order, np.flatnonzero(np.diff(episode[order])) + 1)
