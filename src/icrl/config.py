@@ -224,6 +224,9 @@ class LearnConfig:
     """Trajectories sampled per round for the backward step, M."""
     nominal_first: bool = True
     """The first forward step ignores zeta, which has learned nothing yet."""
+    restart_above: float | None = 0.2
+    """Start the agent afresh when the backward step newly forbids more than this share of its sampled steps: an agent
+    that has settled on forbidden ways seldom finds its way out of them (docs/collapse.md). None: never."""
     forward: ForwardConfig = field(default_factory=ForwardConfig)
     backward: BackwardConfig = field(default_factory=BackwardConfig)
 
@@ -231,3 +234,5 @@ class LearnConfig:
         """Validate."""
         require(self.steps >= 1, "steps", self.steps, "an integer >= 1")
         require(self.num_samples >= 1, "num_samples", self.num_samples, "an integer >= 1")
+        share = self.restart_above
+        require(share is None or 0 <= share < 1, "restart_above", share, "a number in [0, 1), or None")

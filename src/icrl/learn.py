@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
+import numpy as np
 
 from icrl.agent.forward_step import ForwardInfo, forward_step, forward_steps, generator
 from icrl.agent.rollout import sample_trajectories
@@ -27,7 +28,7 @@ from icrl.constraint.features import Features, select_features
 from icrl.demos.dataset import Demonstrations, check_against
 from icrl.errors import InputError
 from icrl.tasks.task import Task
-from icrl.types import Trajectories
+from icrl.types import CostFunction, Trajectories
 
 
 class Round(NamedTuple):
@@ -66,15 +67,14 @@ def learn(
     rounds = num_rounds(task, config)
     check_limits(config.backward, config.num_samples, task.horizon)
     features = select_features(task, config.backward.features, config.backward.input_clip)
-    key = jax.random.key(seed)
-    agent = init_agent(generator(jax.random.fold_in(key, rounds)), task, config.forward)
-    constraint = init_constraint(generator(jax.random.fold_in(key, rounds + 1)), features, config.backward)
+    key_agent, key_constraint, key_rounds = jax.random.split(jax.random.key(seed), 3)
+    agent = init_agent(generator(key_agent), task, config.forward)
+    constraint = init_constraint(generator(key_constraint), features, config.backward)
+    cost = None if config.nominal_first else constraint_cost(constraint, features, config.backward)  # 1 − ζ_θ
     train_env, sample_env = task.make_env(config.forward.num_envs), task.make_env(config.num_samples)
     steps = 0
     for index in range(rounds):
-        key_forward, key_sample = jax.random.split(jax.random.fold_in(key, index))
-        untrained = index == 0 and config.nominal_first
-        cost = None if untrained else constraint_cost(constraint, features, config.backward)  # 1 − ζ_θ
+        key_forward, key_sample, key_agent = jax.random.split(jax.random.fold_in(key_rounds, index), 3)
         agent, forward_info = forward_step(
             key_forward, agent, task, train_env, cost, config.forward,
             on_update=lambda done, before=steps: on_progress(Progress(before + done, rounds)),
@@ -86,7 +86,18 @@ def learn(
         steps += forward_info.steps + samples.num_steps
         last = Round(index, steps, agent, constraint, features, samples, forward_info, backward_info)
         on_round(last)
+        new_cost = constraint_cost(constraint, features, config.backward)
+        if config.restart_above is not None and newly_forbidden(samples, cost, new_cost) > config.restart_above:
+            agent = init_agent(generator(key_agent), task, config.forward)
+        cost = new_cost
     return last
+
+
+def newly_forbidden(samples: Trajectories, old: CostFunction | None, new: CostFunction) -> float:
+    """Share of sampled steps with cost above ½ under the new cost but not under the old one (None: nothing was)."""
+    pairs = samples.observations[samples.mask], samples.actions[samples.mask]
+    forbidden = new(*pairs) > 0.5
+    return float(np.mean(forbidden if old is None else forbidden & (old(*pairs) <= 0.5)))
 
 
 def num_rounds(task: Task, config: LearnConfig) -> int:

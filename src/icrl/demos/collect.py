@@ -1,0 +1,140 @@
+"""Making demonstrations: train an expert under the true constraint, then record it.
+
+The expert is the one agent that is told the truth (as a cost); what is recorded is all a learner will ever see.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from icrl.agent.forward_step import forward_step, forward_steps, generator
+from icrl.agent.rollout import sample_trajectories
+from icrl.agent.state import AgentState, Policy, init_agent, policy_of
+from icrl.config import ForwardConfig
+from icrl.demos.dataset import Demonstrations
+from icrl.errors import InputError
+from icrl.tasks.task import Scenario, Task
+from icrl.types import CostFunction, FloatArray, Trajectories
+
+
+class Training(NamedTuple):
+    """A trained agent and how it got there."""
+
+    agent: AgentState
+    steps: int
+    curve: list[tuple[int, float]]
+    """(environment steps, mean reward per step) after each forward step."""
+
+
+def true_cost(scenario: Scenario) -> CostFunction:
+    """The true constraint as a cost: 1 where it is broken, 0 elsewhere."""
+
+    def cost(observations: Any, actions: Any) -> FloatArray:
+        return np.asarray(scenario.violates(observations, actions), np.float32)
+
+    return cost
+
+
+def train_agent(
+    task: Task,
+    cost: CostFunction | None,
+    config: ForwardConfig,
+    steps: int,
+    seed: int,
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> Training:
+    """The forward step alone, again and again, for `steps` environment steps; without a cost: a nominal agent."""
+    key = jax.random.key(seed)
+    env = task.make_env(config.num_envs)
+    agent = init_agent(generator(jax.random.fold_in(key, 2**31 - 1)), task, config)
+    done, curve = 0, []
+    while done + forward_steps(config) <= max(steps, forward_steps(config)):
+        agent, info = forward_step(
+            jax.random.fold_in(key, done), agent, task, env, cost, config,
+            on_update=lambda made, before=done: on_progress(before + made),
+        )  # fmt: skip
+        done += info.steps
+        curve.append((done, info.reward))
+    return Training(agent, done, curve)
+
+
+def record_clean_episodes(
+    scenario: Scenario, policy: Policy, episodes: int, seed: int
+) -> tuple[Trajectories, int]:
+    """`episodes` whole episodes without a violation, and how many others were thrown away to get them."""
+    kept: list[Trajectories] = []
+    rejected = 0
+    env = scenario.task.make_env(episodes)
+    rng = np.random.default_rng(seed)
+    while sum(part.num_trajectories for part in kept) < episodes:
+        part = sample_trajectories(rng, policy, env, scenario.task.horizon, int(rng.integers(2**31)))
+        clean = ~np.any(scenario.violates(part.observations, part.actions) & part.mask, axis=1)
+        rejected += int(np.sum(~clean))
+        if rejected > 20 * episodes:
+            raise InputError(
+                f"the expert of {scenario.task.name} violates its own constraint: {rejected} episodes rejected, "
+                f"{sum(p.num_trajectories for p in kept)} of {episodes} kept. Train it for more --steps."
+            )
+        kept.append(_select(part, clean))
+    return _concatenate(kept, episodes), rejected
+
+
+def collect_demos(
+    scenario: Scenario,
+    config: ForwardConfig,
+    steps: int,
+    episodes: int,
+    seed: int,
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> tuple[Demonstrations, Training]:
+    """Train an expert under the true constraint and record it."""
+    training = train_agent(scenario.task, true_cost(scenario), config, steps, seed, on_progress)
+    policy = policy_of(training.agent, scenario.task, config)
+    trajectories, rejected = record_clean_episodes(scenario, policy, episodes, seed)
+    card = {
+        "task": scenario.task.name,
+        "seed": seed,
+        "expert_steps": training.steps,
+        "expert_respects_by": str(config.respect),
+        "episodes": episodes,
+        "rejected_episodes": rejected,
+        "mean_return": float(np.mean(trajectories.returns)),
+        "std_return": float(np.std(trajectories.returns)),
+        "violations": 0,
+    }
+    demos = Demonstrations(
+        trajectories=trajectories,
+        discrete=scenario.task.discrete,
+        card=card,
+        observation_names=scenario.task.observation_names,
+        action_names=scenario.task.action_names,
+    )
+    return demos, training
+
+
+def _select(part: Trajectories, keep: Any) -> Trajectories:
+    return Trajectories(
+        observations=part.observations[keep],
+        actions=part.actions[keep],
+        rewards=part.rewards[keep],
+        lengths=part.lengths[keep],
+    )
+
+
+def _concatenate(parts: list[Trajectories], first: int) -> Trajectories:
+    """The first so many trajectories of several sets, padded to the longest."""
+    longest = max(part.observations.shape[1] for part in parts)
+
+    def joined(name: str) -> Any:
+        arrays = [getattr(part, name) for part in parts]
+        padded = [np.pad(a, ((0, 0), (0, longest - a.shape[1]), *((0, 0),) * (a.ndim - 2))) for a in arrays]
+        return np.concatenate(padded)[:first]
+
+    return Trajectories(
+        observations=joined("observations"),
+        actions=joined("actions"),
+        rewards=joined("rewards"),
+        lengths=np.concatenate([part.lengths for part in parts])[:first],
+    )
