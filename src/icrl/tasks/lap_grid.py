@@ -1,6 +1,7 @@
 """LapGridWorld: 40 cells on the border of an 11 x 11 grid, coins on four of them, two actions (Section 4.1).
 
-The intended behaviour is to sail round clockwise, one coin every ten steps. The cheat is to step off a coin and on again.
+The intended behaviour is to sail round clockwise, one coin every ten steps; the cheat is to step off a coin and on it
+again.
 """
 
 from typing import Any
@@ -22,6 +23,7 @@ HORIZON = 200
 ACTIONS = ("clockwise", "anticlockwise")
 MOVES = np.array([1, -1])
 """Change of cell of each action."""
+AGENT_COLOUR = "#2563c9"
 
 
 def cell_to_observation(cells: IntArray) -> FloatArray:
@@ -81,48 +83,61 @@ class LapGridEnv(BatchedEnv):
 
 
 def draw_lap_grid(axes: Any, agent_cell: int | None = None, feasibility: FloatArray | None = None) -> None:
-    """Draw the track with its coins, the agent if given, and the feasibility [40, 2] of each (cell, direction) if given.
+    """Draw the track and its coins, the agent if given, and the feasibility [40, 2] of each (cell, direction) if given.
 
-    Each direction is an arrow out of its cell: green where allowed (1), red where forbidden (0).
+    Each cell shows its two actions as arrowheads: clockwise on the outer lane, anticlockwise on the inner one;
+    blue where allowed (1), red where forbidden (0).
     """
-    from matplotlib import colormaps
     from matplotlib.patches import Circle, FancyBboxPatch
 
-    axes.set(xlim=(-0.8, SIDE - 0.2), ylim=(SIDE - 0.2, -0.8), aspect="equal")
+    axes.set(xlim=(-0.9, SIDE - 0.1), ylim=(SIDE - 0.1, -0.9), aspect="equal")
     axes.set_axis_off()
     for cell in range(NUM_CELLS):
-        column, row = cell_position(cell)
-        box = FancyBboxPatch(
-            (column - 0.44, row - 0.44), 0.88, 0.88, boxstyle="round,pad=0,rounding_size=0.12", fc="#eef2f6", ec="#c3ccd6"
-        )
-        axes.add_patch(box)
+        x, y = cell_position(cell)
+        corner, style = (x - 0.45, y - 0.45), "round,pad=0,rounding_size=0.12"
+        axes.add_patch(FancyBboxPatch(corner, 0.9, 0.9, boxstyle=style, fc="#f3f5f8", ec="#c3ccd6", lw=0.8))
         if cell in COINS:
-            axes.add_patch(Circle((column, row), 0.3, fc="#f5c242", ec="#b8860b", zorder=2))
-            axes.text(column, row, "$", ha="center", va="center", fontsize=9, color="#7a5600", zorder=3)
+            # beside the track when the arrows need its room
+            at = (x, y) if feasibility is None else _inside(cell, 0.85)
+            axes.add_patch(Circle(at, 0.3, fc="#f5c242", ec="#b8860b", zorder=2))
+            axes.text(*at, str(int(COIN_REWARD)), ha="center", va="center", fontsize=8, color="#6b4b00", zorder=3)
     if feasibility is not None:
-        shades = colormaps["RdYlGn"]
-        for cell in range(NUM_CELLS):
-            for action, move in enumerate(MOVES):
-                _draw_arrow(axes, cell, (cell + int(move)) % NUM_CELLS, 0.13, shades(float(feasibility[cell, action])))
+        _draw_actions(axes, feasibility)
     if agent_cell is not None:
-        column, row = cell_position(agent_cell)
-        axes.add_patch(Circle((column, row), 0.26, fc="#2563c9", ec="white", lw=1.5, zorder=4))
-    column, row = cell_position(0)
-    axes.text(column - 0.05, row - 0.62, "start", ha="center", va="center", fontsize=8, color="#5b6675")
+        axes.add_patch(Circle(cell_position(agent_cell), 0.27, fc=AGENT_COLOUR, ec="white", lw=1.5, zorder=4))
+    axes.text(-0.45, -0.68, "start", ha="left", va="center", fontsize=8, color="#5b6675")
 
 
-def _draw_arrow(axes: Any, cell: int, target: int, shift: float, colour: Any) -> None:
-    """An arrow from a cell's centre towards its neighbour, shifted to the right of its direction."""
-    (x, y), (to_x, to_y) = cell_position(cell), cell_position(target)
-    dx, dy = to_x - x, to_y - y
-    start = (x - dy * shift * 1.4, y + dx * shift * 1.4)
-    axes.annotate(
-        "",
-        xy=(start[0] + 0.46 * dx, start[1] + 0.46 * dy),
-        xytext=start,
-        arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 1.8, "mutation_scale": 9, "shrinkA": 0, "shrinkB": 0},
-        zorder=3,
-    )
+def _inside(cell: int, distance: float) -> tuple[float, float]:
+    """The point at that distance from the cell's centre, towards the inside of the track."""
+    (x, y), (to_x, to_y) = cell_position(cell), cell_position((cell + 1) % NUM_CELLS)
+    return x - (to_y - y) * distance, y + (to_x - x) * distance
+
+
+def _draw_actions(axes: Any, feasibility: FloatArray) -> None:
+    """Both actions of every cell, and in the empty middle what the colours mean."""
+    from matplotlib import colormaps
+    from matplotlib.patches import Polygon, Rectangle
+
+    shades = colormaps["RdYlBu"]
+    for cell in range(NUM_CELLS):
+        for action, move in enumerate(MOVES):
+            (x, y), (to_x, to_y) = cell_position(cell), cell_position((cell + int(move)) % NUM_CELLS)
+            ahead = np.array([to_x - x, to_y - y])
+            left = np.array([ahead[1], -ahead[0]])  # of the direction: outside for clockwise, inside for the other
+            centre = np.array([x, y]) + 0.21 * left - (0.13 if cell % (SIDE - 1) == 0 else 0.0) * ahead
+            points = [centre + 0.24 * ahead, centre - 0.17 * ahead + 0.16 * left, centre - 0.17 * ahead - 0.16 * left]
+            axes.add_patch(Polygon(points, fc=shades(float(feasibility[cell, action])), ec="#444c56", lw=0.5, zorder=3))
+    middle, width, pieces = (SIDE - 1) / 2, 4.0, 64
+    for i in range(pieces):
+        left_edge = middle - width / 2 + i * width / pieces
+        axes.add_patch(
+            Rectangle((left_edge, middle - 0.2), 1.05 * width / pieces, 0.4, fc=shades(i / (pieces - 1)), lw=0)
+        )
+    grey = {"ha": "center", "va": "center", "fontsize": 8, "color": "#3c4550"}
+    axes.text(middle - width / 2, middle + 0.55, "forbidden", **grey)
+    axes.text(middle + width / 2, middle + 0.55, "allowed", **grey)
+    axes.text(middle, middle - 1.3, "outer arrows: clockwise\ninner arrows: anticlockwise", **grey)
 
 
 def make_env(num_envs: int) -> LapGridEnv:
