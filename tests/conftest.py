@@ -1,1 +1,11 @@
-"""This file puts `tests/` on the import path, so that test files find the oracles and the probe worlds beside it."""
+"""What every test shares. This file also puts `tests/` on the import path, so that oracles and worlds are found."""
+
+import jax
+from hypothesis import settings
+
+# A wrong shape that broadcasts is the bug that tests miss most easily: make it loud.
+jax.config.update("jax_numpy_rank_promotion", "raise")
+
+# Compilation makes a first example slow: no test may depend on the clock.
+settings.register_profile("icrl", deadline=None, max_examples=40)
+settings.load_profile("icrl")

@@ -49,7 +49,7 @@ def violations_of(scenario: Scenario, trajectories: Trajectories) -> BoolArray:
 
 
 def constrained_returns(trajectories: Trajectories, violations: BoolArray, violation_reward: float) -> FloatArray:
-    """Returns in the constrained world: rewards before the first violation, which itself pays `violation_reward`. [N]."""
+    """Returns [N] in the constrained world: rewards before the first violation, which pays `violation_reward`."""
     before_first = np.cumsum(violations, axis=1) == 0
     kept = np.sum(trajectories.rewards * (before_first & trajectories.mask), axis=1)
     return np.asarray(kept + violation_reward * violations.any(axis=1))

@@ -9,7 +9,13 @@ Array = Any
 
 
 def generalized_advantages(
-    rewards: Array, values: Array, next_values: Array, terminated: Array, truncated: Array, gamma: float, gae_lambda: float
+    rewards: Array,
+    values: Array,
+    next_values: Array,
+    terminated: Array,
+    truncated: Array,
+    gamma: float,
+    gae_lambda: float,
 ) -> Array:
     """GAE over T steps of E environments; every argument [T, E] -> [T, E].
 

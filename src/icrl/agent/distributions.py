@@ -7,32 +7,35 @@ import numpy as np
 
 from icrl.types import AnyArray, FloatArray
 
+Array = Any
+"""Of NumPy or of JAX: `xp` is either namespace."""
 _LOG_2PI = math.log(2 * math.pi)
 
 
-def gaussian_log_prob(mean: AnyArray, log_std: AnyArray, actions: AnyArray, xp: Any) -> AnyArray:
+def gaussian_log_prob(mean: Array, log_std: Array, actions: Array, xp: Any) -> Array:
     """log π(a|s) = −½ Σᵢ [((aᵢ − μᵢ)/σᵢ)² + 2 log σᵢ + log 2π]; mean and actions [..., a], log_std [a] -> [...]."""
+    log_std = xp.broadcast_to(log_std, mean.shape)
     scaled = (actions - mean) * xp.exp(-log_std)
     return -0.5 * xp.sum(scaled**2 + 2 * log_std + _LOG_2PI, axis=-1)
 
 
-def gaussian_entropy(log_std: AnyArray, xp: Any) -> AnyArray:
+def gaussian_entropy(log_std: Array, xp: Any) -> Array:
     """H(π) = Σᵢ [log σᵢ + ½ log 2πe]; log_std [a] -> scalar."""
     return xp.sum(log_std + 0.5 * (_LOG_2PI + 1.0))
 
 
-def log_softmax(logits: AnyArray, xp: Any) -> AnyArray:
+def log_softmax(logits: Array, xp: Any) -> Array:
     """log pᵢ = ℓᵢ − log Σⱼ exp ℓⱼ over the last axis; [..., n] -> [..., n]."""
     shifted = logits - xp.max(logits, axis=-1, keepdims=True)
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=-1, keepdims=True))
 
 
-def categorical_log_prob(logits: AnyArray, actions: AnyArray, xp: Any) -> AnyArray:
+def categorical_log_prob(logits: Array, actions: Array, xp: Any) -> Array:
     """log π(a|s) = log_softmax(ℓ)ₐ; logits [..., n], integer actions [...] -> [...]."""
     return xp.take_along_axis(log_softmax(logits, xp), actions[..., None], axis=-1)[..., 0]
 
 
-def categorical_entropy(logits: AnyArray, xp: Any) -> AnyArray:
+def categorical_entropy(logits: Array, xp: Any) -> Array:
     """H(π) = −Σᵢ pᵢ log pᵢ; [..., n] -> [...]."""
     log_p = log_softmax(logits, xp)
     return -xp.sum(xp.exp(log_p) * log_p, axis=-1)
@@ -47,5 +50,5 @@ def sample_gaussian(rng: np.random.Generator, mean: FloatArray, log_std: FloatAr
 def sample_categorical(rng: np.random.Generator, logits: FloatArray) -> AnyArray:
     """a ~ softmax(ℓ) by inverting the cumulative distribution; logits [B, n] -> [B] int64."""
     cumulative = np.cumsum(np.exp(log_softmax(logits.astype(np.float64), np)), axis=-1)
-    uniform = rng.random(logits.shape[:-1] + (1,)) * cumulative[..., -1:]
+    uniform = rng.random((*logits.shape[:-1], 1)) * cumulative[..., -1:]
     return np.asarray(np.sum(uniform >= cumulative, axis=-1), np.int64)

@@ -79,10 +79,12 @@ def forward_step(
         infos.append(info)
         if on_update is not None:
             on_update((index + 1) * config.num_envs * config.rollout_steps)
+    stopped = round(sum(info.pop("stopped_episodes") for info in infos))
     means = {name: float(np.mean([info[name] for info in infos])) for name in infos[0]}
-    means["stopped_episodes"] *= len(infos)
     return agent, ForwardInfo(
-        **{**means, "steps": forward_steps(config), "stopped_episodes": round(means["stopped_episodes"])},
+        **means,
+        steps=forward_steps(config),
+        stopped_episodes=stopped,
         multiplier=multiplier_value(agent.multiplier) if config.respect is Respect.lagrangian else 0.0,
     )
 

@@ -112,11 +112,11 @@ def apply_networks(flat: AnyArray, observations: AnyArray, shape: NetworkShape, 
     """All networks on [B, o] normalised observations: one wide product, then products batched over networks."""
     p = unflatten(flat, shape)
     count, batch = shape.num_networks, observations.shape[0]
-    wide = xp.tanh(observations @ p["w0"] + p["b0"])  # [B, H·h]
+    wide = xp.tanh(observations @ p["w0"] + p["b0"][None])  # [B, H·h]
     hidden = xp.swapaxes(wide.reshape(batch, count, shape.hidden[0]), 0, 1)  # [H, B, h]
     for layer in range(1, len(shape.hidden)):
         hidden = xp.tanh(hidden @ p[f"w{layer}"] + p[f"b{layer}"])
-    policy = hidden[0] @ p["policy_w"] + p["policy_b"]
+    policy = hidden[0] @ p["policy_w"] + p["policy_b"][None]
     values = (hidden[1:] @ p["critic_w"])[..., 0] + p["critic_b"]  # [C, B]
     return Outputs(policy, values)
 

@@ -16,7 +16,7 @@ class RunningMoments(NamedTuple):
 
     mean: FloatArray
     variance: FloatArray
-    count: FloatArray
+    num_seen: FloatArray
     """Scalar."""
 
 
@@ -33,10 +33,10 @@ def update_moments(moments: RunningMoments, batch: FloatArray) -> RunningMoments
     count_b = batch.shape[0]
     mean_b = np.mean(batch, axis=0, dtype=np.float64)
     variance_b = np.var(batch, axis=0, dtype=np.float64)
-    count = moments.count + count_b
+    count = moments.num_seen + count_b
     delta = mean_b - moments.mean
     mean = moments.mean + delta * count_b / count
-    squares = moments.variance * moments.count + variance_b * count_b + delta**2 * moments.count * count_b / count
+    squares = moments.variance * moments.num_seen + variance_b * count_b + delta**2 * moments.num_seen * count_b / count
     return RunningMoments(mean, squares / count, count)
 
 

@@ -1,4 +1,4 @@
-"""The forward step (Eq. 9): PPO with a Lagrange multiplier, or with episodes that end where the constraint is broken."""
+"""The policy update (Eq. 9): PPO with a Lagrange multiplier, or on episodes that end where the constraint is broken."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -49,7 +49,7 @@ class UpdateInfo(NamedTuple):
     value_loss: Array
     entropy: Array
     kl: Array
-    """Approximate KL(old ‖ new) in the last epoch."""
+    """Approximate KL(old ‖ new) on the last minibatch."""
     epochs: Array
     advantage_std: Array
     cost_advantage_std: Array
@@ -110,7 +110,7 @@ def _prepare(
     log_probs, _ = policy_terms(params, outputs, actions, shape)
     values = outputs.values.reshape(shape.num_critics, steps, num_envs)
     shifted = jnp.concatenate([values[:, 1:], values[:, -1:]], axis=1)
-    next_values = jnp.where(batch.bootstrapped, batch.bootstrap, shifted)
+    next_values = jnp.where(batch.bootstrapped[None], batch.bootstrap, shifted)
     ends = (batch.terminated, batch.truncated)
     advantages = generalized_advantages(
         batch.rewards, values[0], next_values[0], *ends, config.gamma, config.gae_lambda

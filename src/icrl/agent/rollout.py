@@ -1,4 +1,4 @@
-"""Stepping a vector environment with a policy: rollouts for the forward step, whole trajectories for the backward one."""
+"""Stepping a vector environment with a policy: rollouts for the forward step, trajectories for the backward one."""
 
 import numpy as np
 from gymnasium.vector import VectorEnv
