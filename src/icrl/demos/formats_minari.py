@@ -69,6 +69,7 @@ def load_hdf5(path: Path, card: dict[str, Any]) -> Demonstrations:
         parts = [{n: file[f"episode_{i}"][n] for n in names if n in file[f"episode_{i}"]} for i in numbers]
         for number, part in zip(numbers, parts, strict=True):
             _require_datasets(number, part, h5py.Dataset)
+            _require_chunks(number, part, path.stat().st_size)
         require_size(sum(int(dataset.nbytes) for part in parts for dataset in part.values()))
         episodes, discrete = _read_episodes(numbers, parts)
         trajectories, known = stack_episodes(episodes)
@@ -86,6 +87,19 @@ def _require_datasets(number: int, part: dict[str, Any], dataset: type) -> None:
             raise InputError(
                 f"episode_{number}: {name} are a group (a Dict or Tuple space), expected one array: "
                 "record with gymnasium's FlattenObservation wrapper."
+            )
+
+
+def _require_chunks(number: int, part: dict[str, Any], file_bytes: int) -> None:
+    """Refuse an extent that the file cannot hold: HDF5 would fill it chunk by chunk, for hours."""
+    for name, dataset in part.items():
+        chunks = 1
+        for extent, chunk in zip(dataset.shape, dataset.chunks or dataset.shape, strict=True):
+            chunks *= -(-extent // max(chunk, 1))
+        if chunks > file_bytes:
+            raise InputError(
+                f"episode_{number}: {name} declare shape {list(dataset.shape)} in {chunks} pieces, the file has "
+                f"{file_bytes} bytes: it is damaged."
             )
 
 
