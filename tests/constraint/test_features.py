@@ -4,10 +4,10 @@ import gymnasium as gym
 import jax
 import jax.numpy as jnp
 import numpy as np
-import oracles
 import pytest
 from small_data import box_task, discrete_task
 
+import oracles
 from icrl.constraint.features import extract, match, select_features
 from icrl.errors import InputError
 
@@ -81,7 +81,7 @@ def test_match_names_what_is_missing_and_what_there_is() -> None:
 
 def test_match_refuses_a_feature_of_another_kind() -> None:
     learned = select_features(discrete_task(("x",), ("push", "pull")), ("push",), 20.0)
-    with pytest.raises(InputError, match="'push' was a discrete action .* is a continuous action"):
+    with pytest.raises(InputError, match=r"'push' was a discrete action .* is a continuous action"):
         match(learned, box_task(("x",), ("push",)))
 
 

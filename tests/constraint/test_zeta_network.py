@@ -3,9 +3,9 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import oracles
 import pytest
 
+import oracles
 from icrl.config import Activation
 from icrl.constraint.network import Layer, init_params, log_feasibility, logits
 

@@ -184,6 +184,11 @@ def _optimizer() -> Any:
     return optax.scale_by_adam()
 
 
+def _norm(tree: Params) -> jax.Array:
+    """Euclidean norm of all parameters together. -> []."""
+    return jnp.sqrt(sum((jnp.sum(jnp.square(x)) for x in jax.tree.leaves(tree)), jnp.zeros(())))
+
+
 def _as_steps(trajectories: Trajectories, features: Features, name: str) -> Steps:
     """Zeta's inputs and their mask, padded to a shared length; `old_log_zeta` is filled in by the jitted part."""
     if trajectories.num_trajectories == 0 or trajectories.num_steps == 0:
@@ -293,7 +298,7 @@ def _run_updates(
             moved, shortened = _shorten(loop.params, step, samples, config)
         else:
             moved, shortened = optax.apply_updates(loop.params, step), jnp.asarray(False)
-        return _Loop(moved, opt_state, optax.global_norm(gradient), loop.updates_made + 1, shortened)
+        return _Loop(moved, opt_state, _norm(gradient), loop.updates_made + 1, shortened)
 
     start = _Loop(params, opt_state, jnp.zeros(()), jnp.asarray(0), jnp.asarray(False))
     end = jax.lax.while_loop(goes_on, update, start)
