@@ -6,7 +6,7 @@ from enumeration import make_mdp, random_world, random_worlds
 
 from icrl.errors import InputError
 from icrl.tabular.greedy import default_min_gain, gains, infer_constraints
-from icrl.tabular.grids import GATES, grid_from_text, lap_grid, marked_states
+from icrl.tabular.grids import GATES, GRID_GOAL_REWARD, GRID_HORIZON, LANES, grid_from_text, lap_grid, marked_states
 from icrl.tabular.hypotheses import Hypothesis, all_hypotheses, forbidden_pairs, recovery_errors, union
 from icrl.tabular.maxent import log_likelihood, log_probabilities, sample_walks, solve
 from icrl.tabular.mdp import TabularMDP, hard_log_zeta, successor_transitions
@@ -77,11 +77,12 @@ def test_recovers_the_lap_grid_constraint(num_demos: int) -> None:
     assert found.findings[0].log_likelihood == pytest.approx(0.0, abs=1e-9)  # one trajectory is left, and it is certain
 
 
+@pytest.mark.parametrize("text", [GATES, LANES], ids=["gates", "lanes"])
 @pytest.mark.parametrize("num_demos", [20, 100])
 @pytest.mark.parametrize("seed", range(3))
-def test_recovers_five_forbidden_states_of_a_nine_by_nine_grid(num_demos: int, seed: int) -> None:
-    mdp = grid_from_text(GATES, horizon=50, goal_reward=50.0)
-    true = [Hypothesis(state=s) for s in marked_states(GATES, "x")]
+def test_recovers_five_forbidden_states_of_a_nine_by_nine_grid(text: str, num_demos: int, seed: int) -> None:
+    mdp = grid_from_text(text, horizon=GRID_HORIZON, goal_reward=GRID_GOAL_REWARD)
+    true = [Hypothesis(state=s) for s in marked_states(text, "x")]
     assert len(true) == 5
     found = infer_constraints(mdp, constrained_demos(mdp, true, num_demos, seed))
     assert set(found.hypotheses) == set(true)

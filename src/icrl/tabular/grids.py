@@ -28,8 +28,27 @@ S........
 #.####x##
 ........G
 """
-"""Five lanes joined by doors; the gates `x` are shortcuts. The way through the doors passes both sides of every gate,
-so an expert who never uses a gate tells it apart from its neighbours (with `goal_reward=50`, horizon 50)."""
+"""9 x 9, five forbidden states `x`: lanes joined by doors, the gates `x` are shortcuts. The way through the doors
+passes both sides of every gate, so an expert who never uses one tells it apart from its neighbours."""
+
+LANES = """
+###S#G###
+###.x.###
+###.x.###
+###.x.###
+###.x.###
+###.x.###
+###.#.###
+###.#.###
+###...###
+"""
+"""9 x 9, five forbidden states side by side (a shape that a smooth ζ(x, y) can take): two lanes, each `x` a shorter way
+than the one below it, and one long way round that passes both sides of all of them."""
+
+GRID_HORIZON = 50
+GRID_GOAL_REWARD = 50.0
+"""For `GATES` and `LANES`. It must outweigh the entropy of wandering: in `GATES` the MaxEnt expert (β = 1) reaches the
+goal with probability 0.88; with a goal reward of 30 it is 0.002, and no demonstration would speak of the last gate."""
 
 
 def grid_from_text(
