@@ -108,7 +108,7 @@ class ForwardConfig:
     and a finished agent unlearns (docs/collapse.md)."""
     clip: float = 0.2
     """PPO's ratio clip."""
-    target_kl: float | None = 0.01
+    target_kl: float | None = 0.03
     """Stop an update once a minibatch shows that the policy has moved 1.5 times this far (nats); None: never."""
     gamma: float = 0.99
     """Discount of rewards."""
@@ -174,8 +174,6 @@ class BackwardConfig:
     """Hidden units of zeta."""
     activation: Activation = Activation.tanh
     """Non-linearity of zeta's hidden layers (fidelity F9)."""
-    features: tuple[str, ...] | None = None
-    """Names of the features zeta may see; None: all of the task's."""
     input_clip: float = 20.0
     """Observations are clipped to [-input_clip, input_clip] before zeta sees them; actions to their space."""
     weights: Weights = Weights.none
@@ -203,7 +201,6 @@ class BackwardConfig:
         require(self.learning_rate > 0, "backward.learning_rate", self.learning_rate, "a number > 0")
         require(0 < self.learning_rate_decay <= 1, "backward.learning_rate_decay", self.learning_rate_decay, "a number in (0, 1]")
         require(len(self.hidden) >= 1 and min(self.hidden) >= 1, "backward.hidden", self.hidden, "one or more sizes >= 1")
-        require(self.features is None or len(self.features) >= 1, "backward.features", self.features, "at least one name, or None")
         require(self.input_clip > 0, "backward.input_clip", self.input_clip, "a number > 0")
         require(0 < self.demo_tail_share <= 1, "backward.demo_tail_share", self.demo_tail_share, "a number in (0, 1]")
         require(self.sample_floor is None or self.sample_floor < 0, "backward.sample_floor", self.sample_floor, "a number < 0, or None")
@@ -222,6 +219,8 @@ class LearnConfig:
     """Environment steps in all, sampling included; rounds are made while another one fits."""
     num_samples: int = 10
     """Trajectories sampled per round for the backward step, M."""
+    features: tuple[str, ...] | None = None
+    """Names of the features that zeta may look at, e.g. x y; None: all of the task's."""
     nominal_first: bool = True
     """The first forward step ignores zeta, which has learned nothing yet."""
     restart_above: float | None = 0.2
@@ -234,5 +233,7 @@ class LearnConfig:
         """Validate."""
         require(self.steps >= 1, "steps", self.steps, "an integer >= 1")
         require(self.num_samples >= 1, "num_samples", self.num_samples, "an integer >= 1")
+        names = self.features
+        require(names is None or len(names) >= 1, "features", names, "at least one name, or None")
         share = self.restart_above
         require(share is None or 0 <= share < 1, "restart_above", share, "a number in [0, 1), or None")

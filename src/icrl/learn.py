@@ -66,7 +66,7 @@ def learn(
     check_against(demos, task)
     rounds = num_rounds(task, config)
     check_limits(config.backward, config.num_samples, task.horizon)
-    features = select_features(task, config.backward.features, config.backward.input_clip)
+    features = select_features(task, config.features, config.backward.input_clip)
     key_agent, key_constraint, key_rounds = jax.random.split(jax.random.key(seed), 3)
     agent = init_agent(generator(key_agent), task, config.forward)
     constraint = init_constraint(generator(key_constraint), features, config.backward)

@@ -24,7 +24,7 @@ def save_policy(policy: Policy, path: Path) -> None:
     if policy.layers.log_std is not None:
         tensors["log_std"] = policy.layers.log_std
     if policy.moments is not None:
-        tensors |= {"mean": policy.moments.mean, "variance": policy.moments.variance, "count": policy.moments.count}
+        tensors |= {"mean": policy.moments.mean, "variance": policy.moments.variance, "num_seen": policy.moments.num_seen}
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, temporary)
     os.replace(temporary, path)
@@ -36,7 +36,7 @@ def load_policy(path: Path, task: Task) -> Policy:
         tensors = load_file(path)
         depth = sum(name.endswith(".weight") for name in tensors)
         layers = tuple((tensors[f"layer{i}.weight"], tensors[f"layer{i}.bias"]) for i in range(depth))
-        moments = RunningMoments(tensors["mean"], tensors["variance"], tensors["count"]) if "mean" in tensors else None
+        moments = RunningMoments(tensors["mean"], tensors["variance"], tensors["num_seen"]) if "mean" in tensors else None
     except (OSError, KeyError, ValueError, SafetensorError) as error:
         raise InputError(f"{path} is not a policy of icrl: {error}") from error
     width = int(task.observation_space.shape[0])

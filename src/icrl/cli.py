@@ -1,0 +1,45 @@
+"""The command line: finds the verb, prints errors without tracebacks. Imports nothing heavy: `icrl --help` is instant."""
+
+import sys
+from collections.abc import Sequence
+
+from icrl.errors import InputError, unknown_name
+
+OVERVIEW = """\
+icrl: learn the constraint an expert was obeying, from its demonstrations.
+
+  icrl learn TASK        learn a constraint, and an agent that respects it
+  icrl evaluate DIR      judge a run against the true constraint
+  icrl collect TASK      train an expert under the true constraint and record it
+  icrl demos check PATH  describe demonstrations, and what to be wary of
+  icrl tasks             list the tasks
+
+`icrl VERB --help` shows all settings of a verb. Start with: icrl learn lap-grid
+"""
+
+VERBS = ("learn", "evaluate", "collect", "demos", "tasks")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Entry point of the `icrl` command."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        sys.stdout.write(OVERVIEW)
+        return
+    if arguments[0] in ("-V", "--version"):
+        from importlib.metadata import version
+
+        sys.stdout.write(f"icrl {version('icrl')}\n")
+        return
+    try:
+        if arguments[0] not in VERBS:
+            raise unknown_name("verb", arguments[0], VERBS)
+        from icrl import verbs
+
+        getattr(verbs, arguments[0])(arguments[1:])
+    except InputError as error:
+        sys.stderr.write(f"icrl: {error}\n")
+        raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        sys.stderr.write("icrl: interrupted.\n")
+        raise SystemExit(130) from None

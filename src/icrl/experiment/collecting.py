@@ -1,0 +1,67 @@
+"""Collecting demonstrations for real: the expert recorded, and expert and nominal agents scored beside it."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from icrl.agent.state import policy_of
+from icrl.config import ForwardConfig
+from icrl.demos.collect import Training, collect_demos, train_agent
+from icrl.demos.dataset import Demonstrations
+from icrl.demos.formats import save_demos
+from icrl.evaluate import evaluate_policy
+from icrl.experiment.run_directory import library_versions, to_json
+from icrl.tasks.task import Scenario
+
+_EPISODES = 100
+"""Episodes each reference agent is scored on."""
+
+
+def collect_with_references(
+    scenario: Scenario,
+    config: ForwardConfig,
+    steps: int,
+    episodes: int,
+    seed: int,
+    out: Path,
+    command: str,
+    console: Console,
+) -> Demonstrations:
+    """Train expert and nominal agent, record the expert into `out`, with the scores of both in its card."""
+    with Progress(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
+                  console=console) as progress:  # fmt: skip
+        expert_bar = progress.add_task("expert (true constraint)", total=steps)
+        nominal_bar = progress.add_task("nominal (no constraint)", total=steps)
+        started = time.perf_counter()
+        demos, training = collect_demos(
+            scenario, config, steps, episodes, seed, lambda done: progress.update(expert_bar, completed=done)
+        )
+        expert_score = _score(scenario, training, config, seed, time.perf_counter() - started)
+        started = time.perf_counter()
+        nominal = train_agent(
+            scenario.task, None, config, steps, seed, lambda done: progress.update(nominal_bar, completed=done)
+        )
+        nominal_score = _score(scenario, nominal, config, seed, time.perf_counter() - started)
+    card = {
+        **demos.card,
+        "command": command,
+        "forward": to_json(config),
+        "versions": library_versions(),
+        "references": {"expert": expert_score, "nominal": nominal_score},
+    }
+    demos = replace(demos, card=card)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    save_demos(demos, out)
+    return demos
+
+
+def _score(
+    scenario: Scenario, training: Training, config: ForwardConfig, seed: int, seconds: float
+) -> dict[str, Any]:
+    policy = policy_of(training.agent, scenario.task, config)
+    truth = evaluate_policy(scenario, policy, _EPISODES, seed)
+    return {**truth._asdict(), "steps": training.steps, "episodes": _EPISODES, "seconds": seconds}

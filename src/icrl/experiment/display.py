@@ -1,0 +1,97 @@
+"""A run while it goes on: a live table of rounds with a progress bar on a terminal, one line per round elsewhere."""
+
+import time
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, Progress as Bar, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from icrl.experiment.methods import Snapshot
+from icrl.learn import Progress
+
+_SHOWN_ROUNDS = 12
+
+
+class LiveDisplay:
+    """Round, steps, steps/s, ETA; the agent's return; cost of demos and samples, KLs, multiplier."""
+
+    def __init__(self, title: str, total_steps: int, console: Console | None = None) -> None:
+        self.console = console or Console()
+        self.title = title
+        self.rows: list[tuple[str, ...]] = []
+        self.rounds_done = 0
+        self.rounds = 0
+        self.steps = 0
+        self.started = time.perf_counter()
+        self.bar = Bar(
+            TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
+            console=self.console,
+        )  # fmt: skip
+        self.bar_task = self.bar.add_task("starting (compiling takes a few seconds)", total=total_steps)
+        self.live = Live(self._render(), console=self.console, refresh_per_second=4, transient=False)
+
+    def __enter__(self) -> "LiveDisplay":
+        self.started = time.perf_counter()
+        if self.console.is_terminal:
+            self.live.start()
+        else:
+            self.console.print(self.title)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.console.is_terminal:
+            self.live.stop()
+
+    def progressed(self, progress: Progress) -> None:
+        """A policy update was made."""
+        self.steps, self.rounds = progress.steps, progress.rounds
+        self._update_bar()
+
+    def round_done(self, snapshot: Snapshot, metrics: dict[str, Any]) -> None:
+        """A round was finished."""
+        self.rounds_done, self.rounds, self.steps = snapshot.index + 1, snapshot.rounds, snapshot.steps
+        self.rows.append(_row(snapshot, metrics))
+        self._update_bar()
+        if not self.console.is_terminal:
+            names = ("round", "steps", "steps/s", "return", "cost", "cost D", "cost S", "KL o→n", "KL n→o", "λ")
+            self.console.print("  ".join(f"{n} {v}" for n, v in zip(names, self.rows[-1], strict=True)), highlight=False)
+
+    def _update_bar(self) -> None:
+        speed = self.steps / max(time.perf_counter() - self.started, 1e-9)
+        text = f"round {self.rounds_done + 1 if self.rounds_done < self.rounds else self.rounds}/{self.rounds}"
+        self.bar.update(self.bar_task, completed=self.steps, description=f"{text}  {self.steps:,} steps  {speed:,.0f}/s")
+        if self.console.is_terminal:
+            self.live.update(self._render())
+
+    def _render(self) -> RenderableType:
+        table = Table(title=self.title, title_justify="left", header_style="bold")
+        for name in ("round", "steps", "steps/s", "return", "cost", "cost D", "cost S", "KL old→new", "KL new→old", "λ"):
+            table.add_column(name, justify="right")
+        for row in self.rows[-_SHOWN_ROUNDS:]:
+            table.add_row(*row)
+        return Group(table, self.bar)
+
+
+def _row(snapshot: Snapshot, metrics: dict[str, Any]) -> tuple[str, ...]:
+    """What a person wants to see of a round; the rest is in metrics.jsonl."""
+
+    def shown(name: str, form: str) -> str:
+        return format(metrics[name], form) if name in metrics else "-"
+
+    return (
+        f"{snapshot.index + 1}/{snapshot.rounds}",
+        f"{snapshot.steps:,}",
+        f"{snapshot.steps / max(metrics['seconds'], 1e-9):,.0f}",
+        shown("agent/return", ".1f"),
+        shown("agent/cost", ".3f"),
+        shown("constraint/cost_demos", ".3f"),
+        shown("constraint/cost_samples", ".3f"),
+        shown("constraint/kl_old_new", ".3g"),
+        shown("constraint/kl_new_old", ".3g"),
+        shown("agent/multiplier", ".2f"),
+    )

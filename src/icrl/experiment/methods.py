@@ -1,0 +1,126 @@
+"""Every method behind one signature, so that runs, suites and tables treat them alike."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import jax
+
+from icrl.agent.forward_step import ForwardInfo, forward_step, forward_steps, generator
+from icrl.agent.rollout import sample_trajectories
+from icrl.agent.state import Policy, init_agent, policy_of
+from icrl.config import LearnConfig
+from icrl.constraint.backward_step import freeze
+from icrl.constraint.learned import LearnedConstraint
+from icrl.demos.dataset import Demonstrations
+from icrl.errors import unknown_name
+from icrl.learn import Progress, Round, learn
+from icrl.tasks.task import Task
+from icrl.types import Trajectories
+
+
+class Snapshot(NamedTuple):
+    """A run after a round, whatever the method: what is logged, saved and judged."""
+
+    index: int
+    rounds: int
+    steps: int
+    policy: Policy
+    constraint: LearnedConstraint | None
+    """None: the method learns no constraint."""
+    samples: Trajectories
+    metrics: dict[str, Any]
+    """`agent/...` and `constraint/...`."""
+
+
+OnSnapshot = Callable[[Snapshot], None]
+OnProgress = Callable[[Progress], None]
+
+
+class Method(Protocol):
+    """Learn on a task from demonstrations; call back after every round and policy update; return the last snapshot."""
+
+    def __call__(
+        self,
+        task: Task,
+        demos: Demonstrations,
+        config: LearnConfig,
+        seed: int,
+        card: dict[str, Any],
+        on_snapshot: OnSnapshot,
+        on_progress: OnProgress,
+    ) -> Snapshot: ...
+
+
+def agent_metrics(info: ForwardInfo, samples: Trajectories) -> dict[str, Any]:
+    """What the forward step reports, as `agent/...`."""
+    metrics = {f"agent/{name}": value for name, value in info._asdict().items()}
+    return metrics | {"agent/return": float(samples.returns.mean())}
+
+
+def run_icrl(
+    task: Task,
+    demos: Demonstrations,
+    config: LearnConfig,
+    seed: int,
+    card: dict[str, Any],
+    on_snapshot: OnSnapshot,
+    on_progress: OnProgress,
+) -> Snapshot:
+    """Algorithm 1."""
+    rounds = 0
+
+    def progressed(progress: Progress) -> None:
+        nonlocal rounds
+        rounds = progress.rounds
+        on_progress(progress)
+
+    def snapshot(last: Round) -> Snapshot:
+        metrics = agent_metrics(last.forward_info, last.samples)
+        metrics |= {f"constraint/{name}": value for name, value in last.backward_info._asdict().items()}
+        constraint = freeze(last.constraint, last.features, config.backward, {**card, "steps": last.steps})
+        policy = policy_of(last.agent, task, config.forward)
+        return Snapshot(last.index, rounds, last.steps, policy, constraint, last.samples, metrics)
+
+    return snapshot(
+        learn(task, demos, config, seed, on_round=lambda last: on_snapshot(snapshot(last)), on_progress=progressed)
+    )
+
+
+def run_nominal(
+    task: Task,
+    demos: Demonstrations,
+    config: LearnConfig,
+    seed: int,
+    card: dict[str, Any],
+    on_snapshot: OnSnapshot,
+    on_progress: OnProgress,
+) -> Snapshot:
+    """No constraint at all: the reference line. Demonstrations are not looked at."""
+    key = jax.random.key(seed)
+    rounds = max(1, config.steps // (forward_steps(config.forward) + config.num_samples * task.horizon))
+    agent = init_agent(generator(jax.random.fold_in(key, rounds)), task, config.forward)
+    train_env, sample_env = task.make_env(config.forward.num_envs), task.make_env(config.num_samples)
+    steps = 0
+    for index in range(rounds):
+        key_forward, key_sample = jax.random.split(jax.random.fold_in(key, index))
+        agent, info = forward_step(
+            key_forward, agent, task, train_env, None, config.forward,
+            on_update=lambda done, before=steps: on_progress(Progress(before + done, rounds)),
+        )  # fmt: skip
+        rng = generator(key_sample)
+        policy = policy_of(agent, task, config.forward)
+        samples = sample_trajectories(rng, policy, sample_env, task.horizon, int(rng.integers(2**31)))
+        steps += info.steps + samples.num_steps
+        last = Snapshot(index, rounds, steps, policy, None, samples, agent_metrics(info, samples))
+        on_snapshot(last)
+    return last
+
+
+METHODS: dict[str, Method] = {"icrl": run_icrl, "nominal": run_nominal}
+
+
+def find_method(name: str) -> Method:
+    """The method of that name."""
+    if name not in METHODS:
+        raise unknown_name("method", name, METHODS)
+    return METHODS[name]

@@ -1,0 +1,93 @@
+"""What a person reads when a verb has finished: short tables, and where the pictures are."""
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from icrl.demos.dataset import Demonstrations
+from icrl.evaluate import Truth
+from icrl.experiment.methods import Snapshot
+from icrl.report.constraint_picture import draw_constraint
+from icrl.tasks.task import Scenario
+from icrl.types import Scores
+
+
+def write_pictures(scenario: Scenario, demos: Demonstrations, last: Snapshot, directory: Path) -> list[Path]:
+    """`constraint.png` beside the run's files, when there is a constraint to draw."""
+    if last.constraint is None:
+        return []
+    path = directory / "constraint.png"
+    draw_constraint(scenario, last.constraint, demos.trajectories, last.samples, path)
+    return [path]
+
+
+def print_scores(
+    scores: Scores, demos: Demonstrations, directory: Path, pictures: list[Path], console: Console
+) -> None:
+    """The table at the end of `icrl learn`."""
+    table = _table()
+    _add(table, f"{scores.method} (this run)", scores.true_return, scores.violation_rate)
+    _add_references(table, demos)
+    console.print(table)
+    console.print(
+        f"{scores.steps:,} environment steps in {scores.seconds:.1f} s ({scores.steps_per_second:,.0f}/s). "
+        f"Everything is in {directory}", highlight=False, soft_wrap=True,
+    )  # fmt: skip
+    for picture in pictures:
+        console.print(f"Look at {picture}", highlight=False, soft_wrap=True)
+
+
+def print_truth(truth: Truth, scenario: Scenario, demos: Demonstrations, episodes: int, console: Console) -> None:
+    """The table of `icrl evaluate`."""
+    table = _table()
+    _add(table, f"this run ({episodes} episodes)", truth.true_return, truth.violation_rate)
+    _add_references(table, demos)
+    console.print(table)
+    console.print(f"True constraint: {scenario.constraint}.", highlight=False)
+
+
+def print_references(demos: Demonstrations, path: Path, console: Console) -> None:
+    """The table of `icrl collect`."""
+    table = _table()
+    _add_references(table, demos)
+    console.print(table)
+    card = demos.card
+    console.print(
+        f"Wrote {card['episodes']} clean episodes to {path} ({card['rejected_episodes']} with violations were left out).",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
+
+
+def print_tasks(scenarios: list[Scenario], console: Console) -> None:
+    """The table of `icrl tasks`."""
+    table = Table(header_style="bold")
+    for name in ("task", "observation", "action", "horizon", "demos", "what it is"):
+        table.add_column(name, justify="right" if name in ("observation", "action", "horizon") else "left")
+    for scenario in scenarios:
+        task = scenario.task
+        action = f"{len(task.action_names)} {'choices' if task.discrete else 'numbers'}"
+        shipped = "shipped" if scenario.demos else "-"
+        table.add_row(task.name, str(len(task.observation_names)), action, str(task.horizon), shipped, task.description)
+    console.print(table)
+
+
+def _table() -> Table:
+    table = Table(header_style="bold")
+    table.add_column("agent")
+    table.add_column("true return", justify="right")
+    table.add_column("violation rate", justify="right")
+    return table
+
+
+def _add(table: Table, name: str, true_return: float, violation_rate: float) -> None:
+    table.add_row(name, f"{true_return:,.1f}", f"{violation_rate:.4f}")
+
+
+def _add_references(table: Table, demos: Demonstrations) -> None:
+    """Expert and nominal agents as the demonstrations' card records them."""
+    references: dict[str, dict[str, Any]] = demos.card.get("references", {})
+    for name, meaning in (("expert", "expert (knows the constraint)"), ("nominal", "nominal (no constraint)")):
+        if name in references:
+            _add(table, meaning, references[name]["true_return"], references[name]["violation_rate"])

@@ -1,0 +1,20 @@
+"""How JAX runs under the command line: on the CPU, single-threaded kernels, compiled code kept between runs."""
+
+import os
+from pathlib import Path
+
+
+def configure_jax() -> None:
+    """Set flags before JAX is imported; keep compiled functions in the user's cache directory.
+
+    Kernels at this size are too small to share among threads: two processes with one thread each beat one with two.
+    """
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    flags = os.environ.get("XLA_FLAGS", "")
+    if "xla_cpu_multi_thread_eigen" not in flags:
+        os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
+    import jax
+
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "icrl" / "jax"
+    jax.config.update("jax_compilation_cache_dir", str(cache))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)

@@ -1,0 +1,225 @@
+"""What each verb of the command line takes and does. Rooms are imported inside the verbs that need them."""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+from tyro.conf import Positional
+
+from icrl.config import LearnConfig
+from icrl.errors import InputError, unknown_name
+from icrl.presets import EPISODES, expert, preset
+from icrl.runtime import configure_jax
+
+if TYPE_CHECKING:
+    from icrl.demos.dataset import Demonstrations
+    from icrl.tasks.task import Scenario
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnArgs:
+    """Learn the constraint that demonstrations obey, and an agent that respects it."""
+
+    task: Positional[str] = "lap-grid"
+    """Name of the task (see: icrl tasks)."""
+    method: str = "icrl"
+    """icrl, or nominal (no constraint: the reference line)."""
+    preset: str = "default"
+    """Settings to start from: default (ours) or paper (the paper's table)."""
+    demos: str | None = None
+    """Demonstrations: a file, a folder or a Minari id; None: the ones that ship with the task."""
+    seed: int = 0
+    """Seed of everything random."""
+    out: Path | None = None
+    """Run directory; None: runs/TASK-METHOD-PRESET-seedN."""
+    episodes: int = 100
+    """Episodes of the final evaluation."""
+    config: Annotated[LearnConfig, tyro.conf.arg(name="")] = field(default_factory=LearnConfig)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectArgs:
+    """Train an expert under the true constraint and record it; score it, and a nominal agent beside it."""
+
+    task: Positional[str]
+    """Name of the task (see: icrl tasks)."""
+    out: Path
+    """Where to write the demonstrations (.npz)."""
+    episodes: int | None = None
+    """Episodes to record; None: as many as in the paper."""
+    steps: int | None = None
+    """Environment steps to train each of the two agents for; None: as set for the task."""
+    seed: int = 0
+    """Seed of everything random."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateArgs:
+    """Judge a run against the true constraint. Only this verb and collect need it."""
+
+    directory: Positional[Path]
+    """A run directory."""
+    episodes: int = 100
+    """Episodes to run."""
+    seed: int = 1
+    """Seed of the evaluation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemosCheckArgs:
+    """Describe demonstrations: episodes, lengths, ranges, and findings with what to do about them."""
+
+    path: Positional[str]
+    """A file (npz, CSV, Parquet), a folder of such files, or a Minari dataset (id or folder)."""
+    task: str | None = None
+    """Check the demonstrations against this task."""
+
+
+def learn(arguments: list[str]) -> None:
+    """`icrl learn TASK`."""
+    args = tyro.cli(LearnArgs, prog="icrl learn", args=arguments, default=_learn_defaults(arguments))
+    scenario = _scenario(args.task)
+    demos, source = _demos(args.demos, scenario)
+    directory = args.out or Path("runs") / f"{args.task}-{args.method}-{args.preset}-seed{args.seed}"
+    configure_jax()
+
+    from rich.console import Console
+
+    from icrl.experiment.display import LiveDisplay
+    from icrl.experiment.runs import RunSpec, run_learning
+    from icrl.report.summary import print_scores, write_pictures
+
+    spec = RunSpec(task=args.task, method=args.method, preset=args.preset, seed=args.seed, config=args.config,
+                   demos=source, episodes=args.episodes)  # fmt: skip
+    console = Console()
+    display = LiveDisplay(f"{args.method} on {args.task}, seed {args.seed}", args.config.steps, console)
+    try:
+        with display:
+            scores, last = run_learning(spec, scenario, demos, directory, display)
+    except KeyboardInterrupt:
+        _say_interrupted(directory, display.rounds_done, display.rounds)
+        raise SystemExit(130) from None
+    pictures = write_pictures(scenario, demos, last, directory)
+    print_scores(scores, demos, directory, pictures, console)
+
+
+def evaluate(arguments: list[str]) -> None:
+    """`icrl evaluate DIR`."""
+    args = tyro.cli(EvaluateArgs, prog="icrl evaluate", args=arguments)
+    from rich.console import Console
+
+    from icrl.agent.policy_file import load_policy
+    from icrl.evaluate import evaluate_policy
+    from icrl.experiment.run_directory import POLICY, RunDirectory, write_json
+    from icrl.report.summary import print_truth
+
+    run = RunDirectory(args.directory)
+    config = run.config()
+    scenario = _scenario(str(config.get("task")))
+    policy = load_policy(args.directory / POLICY, scenario.task)
+    truth = evaluate_policy(scenario, policy, args.episodes, args.seed)
+    demos, _ = _demos(str(config["demos"]), scenario)
+    write_json(args.directory / "evaluation.json", {**truth._asdict(), "episodes": args.episodes, "seed": args.seed})
+    print_truth(truth, scenario, demos, args.episodes, Console())
+
+
+def collect(arguments: list[str]) -> None:
+    """`icrl collect TASK --out PATH`."""
+    args = tyro.cli(CollectArgs, prog="icrl collect", args=arguments)
+    scenario = _scenario(args.task)
+    if args.out.suffix != ".npz":
+        raise InputError(f"--out must name an .npz file, got {args.out}.")
+    if args.out.exists():
+        raise InputError(f"{args.out} exists already: nothing was overwritten. Choose another --out, or remove it first.")
+    configure_jax()
+
+    from rich.console import Console
+
+    from icrl.experiment.collecting import collect_with_references
+    from icrl.report.summary import print_references
+
+    config, steps = expert(args.task)
+    episodes = args.episodes or EPISODES.get(args.task, 10)
+    console = Console()
+    command = f"icrl collect {' '.join(arguments)}"
+    demos = collect_with_references(
+        scenario, config, args.steps or steps, episodes, args.seed, args.out, command, console
+    )
+    print_references(demos, args.out, console)
+
+
+def demos(arguments: list[str]) -> None:
+    """`icrl demos check PATH`."""
+    if not arguments or arguments[0] in ("-h", "--help"):
+        sys.stdout.write("icrl demos check PATH [--task TASK]   describe demonstrations, and what to be wary of\n")
+        return
+    if arguments[0] != "check":
+        raise unknown_name("verb of 'icrl demos'", arguments[0], ("check",))
+    args = tyro.cli(DemosCheckArgs, prog="icrl demos check", args=arguments[1:])
+    task = None if args.task is None else _scenario(args.task).task
+
+    from rich.console import Console
+
+    from icrl.demos.check import describe, render_report
+    from icrl.demos.formats import load_demos
+
+    report = describe(load_demos(args.path), task)
+    Console().print(render_report(report))
+    if any(finding.fatal for finding in report.findings):
+        raise SystemExit(1)
+
+
+def tasks(arguments: list[str]) -> None:
+    """`icrl tasks`."""
+    if arguments and arguments[0] not in ("-h", "--help"):
+        raise InputError(f"icrl tasks takes no arguments, got {' '.join(arguments)}.")
+    from rich.console import Console
+
+    from icrl.report.summary import print_tasks
+    from icrl.tasks.registry import SCENARIOS, make_scenario
+
+    print_tasks([make_scenario(name) for name in SCENARIOS], Console())
+
+
+def _learn_defaults(arguments: list[str]) -> LearnArgs:
+    """The preset of the task named in the arguments, so that --help shows, and flags change, that task's values."""
+    task = next((word for word in arguments[:1] if not word.startswith("-")), "lap-grid")
+    name = "default"
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if word == "--preset":
+            name = following
+        elif word.startswith("--preset="):
+            name = word.removeprefix("--preset=")
+    return LearnArgs(task=task, preset=name, config=preset(name, task))
+
+
+def _scenario(name: str) -> "Scenario":
+    from icrl.tasks.registry import make_scenario
+
+    return make_scenario(name)
+
+
+def _demos(path: str | None, scenario: "Scenario") -> "tuple[Demonstrations, str]":
+    """Demonstrations, given or shipped, checked against the task; and where they came from."""
+    from icrl.demos.dataset import check_against, shipped_demos
+    from icrl.demos.formats import load_demos
+
+    if path is not None and not path.startswith("shipped:"):
+        found: Any = load_demos(path)
+        check_against(found, scenario.task)
+        return found, path
+    if scenario.demos is None:
+        raise InputError(f"no demonstrations ship with {scenario.task.name}: give some with --demos PATH.")
+    found = load_demos(shipped_demos(scenario.demos))
+    check_against(found, scenario.task)
+    return found, f"shipped:{scenario.demos}"
+
+
+def _say_interrupted(directory: Path, rounds_done: int, rounds: int) -> None:
+    if rounds_done:
+        holds = f"{directory} holds the constraint and the policy of round {rounds_done}"
+    else:
+        holds = f"{directory} holds the configuration only"
+    sys.stderr.write(f"icrl: interrupted after {rounds_done} of {rounds or '?'} rounds. {holds}.\n")
