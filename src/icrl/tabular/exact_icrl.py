@@ -1,7 +1,7 @@
 """ICRL (Algorithm 1) with nothing sampled: the MaxEnt occupancies of the current ζ_θ replace the forward step.
 
 Each round solves the world under ζ_θ, so S is the whole distribution and the importance weights are 1; then θ takes one
-step along the exact gradient (Eq. 8), bent by the curvature of the last steps (L-BFGS: the visits of a goal are worth
+step along the exact gradient (Eq. 6), bent by the curvature of the last steps (L-BFGS: the visits of a goal are worth
 hundreds of times those of a door, and plain ascent only zig-zags), and shortened until the objective has risen.
 """
 
@@ -73,7 +73,7 @@ def learn_exact(
     beta: float = 1.0,
     seed: int = 0,
 ) -> ExactICRL:
-    """Fit ζ_θ over named features: maximise L(θ) − δ · mean_{s,a}(1 − ζ_θ(s, a)), δ = `sparsity` (Eqs. 7, 8).
+    """Fit ζ_θ over named features: maximise L(θ) − δ · mean_{s,a}(1 − ζ_θ(s, a)), δ = `sparsity` (Eqs. 5, 8).
 
     Stops before `rounds` when no step along the gradient raises the objective any more.
     """

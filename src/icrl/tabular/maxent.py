@@ -1,4 +1,4 @@
-"""The maximum-entropy distribution over trajectories of a small world, exactly (Section 3.1, Eqs. 1-4).
+"""The maximum-entropy distribution over trajectories of a small world, exactly (Eqs. 2-6).
 
     p(τ) = 1/Z · p(s₀) Πₜ p(sₜ₊₁ | sₜ, aₜ) · exp(β r(sₜ, aₜ)) · ζ(sₜ, aₜ),   τ = (s₀, a₀, …, s_{T−1}, a_{T−1})
 
@@ -109,12 +109,12 @@ def log_probabilities(mdp: TabularMDP, walks: Walks, log_zeta: FloatArray, beta:
 
 
 def log_likelihood(mdp: TabularMDP, walks: Walks, log_zeta: FloatArray, beta: float = 1.0) -> float:
-    """L = 1/N Σᵢ log p(τᵢ): nats per demonstration (Eq. 4, divided by N)."""
+    """L = 1/N Σᵢ log p(τᵢ): nats per demonstration (Eq. 5)."""
     return float(np.mean(log_probabilities(mdp, walks, log_zeta, beta)))
 
 
 def log_likelihood_gradient(mdp: TabularMDP, walks: Walks, log_zeta: FloatArray, beta: float = 1.0) -> FloatArray:
-    """∂L/∂log ζ(s, a) = n_D(s, a) − ρ(s, a): demonstrated visits minus expected ones, [S, A] (Eq. 8).
+    """∂L/∂log ζ(s, a) = n_D(s, a) − ρ(s, a): demonstrated visits minus expected ones, [S, A] (Eq. 6).
 
     The gradient in any parameters θ of ζ follows by the chain rule: Σ_{s,a} (n_D − ρ)(s, a) ∇_θ log ζ_θ(s, a).
     """
