@@ -1,0 +1,32 @@
+"""icrl: learn the constraint an expert was obeying, from its demonstrations.
+
+The names below are the whole public Python interface; each is imported from its room when it is first used, so that
+`import icrl` is instant and using a learned constraint needs neither jax nor mujoco.
+"""
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "Demonstrations": "icrl.demos.dataset",
+    "InputError": "icrl.errors",
+    "LearnConfig": "icrl.config",
+    "LearnedConstraint": "icrl.constraint.learned",
+    "Task": "icrl.tasks.task",
+    "Trajectories": "icrl.types",
+    "learn_constraint": "icrl.learn",
+    "load_constraint": "icrl.constraint.learned",
+    "load_demos": "icrl.demos.formats",
+    "make_scenario": "icrl.tasks.registry",
+    "preset": "icrl.presets",
+    "save_demos": "icrl.demos.formats",
+    "shipped_demos": "icrl.demos.dataset",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'icrl' has no attribute {name!r}; it has {', '.join(__all__)}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,4 +1,4 @@
-"""The command line: finds the verb, prints errors without tracebacks. Imports nothing heavy: `icrl --help` is instant."""
+"""The command line: finds the verb, prints errors without tracebacks. Imports nothing heavy, so help is instant."""
 
 import sys
 from collections.abc import Sequence

@@ -149,8 +149,12 @@ class ForwardConfig:
             require(getattr(self, name) > 0, f"forward.{name}", getattr(self, name), "a number > 0")
         for name in ("entropy_bonus", "value_weight"):
             require(getattr(self, name) >= 0, f"forward.{name}", getattr(self, name), "a number >= 0")
-        require(self.target_kl is None or self.target_kl > 0, "forward.target_kl", self.target_kl, "a number > 0, or None")
-        require(len(self.hidden) >= 1 and min(self.hidden) >= 1, "forward.hidden", self.hidden, "one or more sizes >= 1")
+        require(
+            self.target_kl is None or self.target_kl > 0, "forward.target_kl", self.target_kl, "a number > 0, or None"
+        )
+        require(
+            len(self.hidden) >= 1 and min(self.hidden) >= 1, "forward.hidden", self.hidden, "one or more sizes >= 1"
+        )
         batch = self.num_envs * self.rollout_steps
         require(
             batch % self.minibatch == 0,
@@ -189,7 +193,7 @@ class BackwardConfig:
     sample_floor: float | None = None
     """Samples whose log zeta is below this push no further, so that logits stay finite; None: no floor."""
     demo_tail: float = 0.0
-    """Weight of the mean of the worst `demo_tail_share` of -log zeta over demonstrated steps: all of them stay feasible."""
+    """Weight of the mean of the worst `demo_tail_share` of -log zeta on demonstrated steps: all stay feasible."""
     demo_tail_share: float = 0.05
     """Share of demonstrated steps that `demo_tail` looks at."""
     smoothness: float = 0.0
@@ -199,11 +203,23 @@ class BackwardConfig:
         """Validate."""
         require(self.updates >= 1, "backward.updates", self.updates, "an integer >= 1")
         require(self.learning_rate > 0, "backward.learning_rate", self.learning_rate, "a number > 0")
-        require(0 < self.learning_rate_decay <= 1, "backward.learning_rate_decay", self.learning_rate_decay, "a number in (0, 1]")
-        require(len(self.hidden) >= 1 and min(self.hidden) >= 1, "backward.hidden", self.hidden, "one or more sizes >= 1")
+        require(
+            0 < self.learning_rate_decay <= 1,
+            "backward.learning_rate_decay",
+            self.learning_rate_decay,
+            "a number in (0, 1]",
+        )
+        require(
+            len(self.hidden) >= 1 and min(self.hidden) >= 1, "backward.hidden", self.hidden, "one or more sizes >= 1"
+        )
         require(self.input_clip > 0, "backward.input_clip", self.input_clip, "a number > 0")
         require(0 < self.demo_tail_share <= 1, "backward.demo_tail_share", self.demo_tail_share, "a number in (0, 1]")
-        require(self.sample_floor is None or self.sample_floor < 0, "backward.sample_floor", self.sample_floor, "a number < 0, or None")
+        require(
+            self.sample_floor is None or self.sample_floor < 0,
+            "backward.sample_floor",
+            self.sample_floor,
+            "a number < 0, or None",
+        )
         for name in ("sparsity", "demo_tail", "smoothness"):
             require(getattr(self, name) >= 0, f"backward.{name}", getattr(self, name), "a number >= 0")
         for name in ("max_kl_old_new", "max_kl_new_old"):

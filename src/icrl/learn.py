@@ -1,12 +1,13 @@
 """Algorithm 1 of the paper: learn a constraint from demonstrations. The file to open first.
 
-    for i = 1..N:
-        learn π^φ under the cost 1 − ζ_θ            forward_step         (Eq. 9)
-        sample S from π^φ                            sample_trajectories
-        move θ up the likelihood of D, B times       backward_step        (Eqs. 8, 10-12)
+for i = 1..N:
+    learn π^φ under the cost 1 − ζ_θ            forward_step         (Eq. 9)
+    sample S from π^φ                            sample_trajectories
+    move θ up the likelihood of D, B times       backward_step        (Eqs. 8, 10-12)
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -22,9 +23,11 @@ from icrl.constraint.backward_step import (
     backward_step,
     check_limits,
     constraint_cost,
+    freeze,
     init_constraint,
 )
 from icrl.constraint.features import Features, select_features
+from icrl.constraint.learned import LearnedConstraint
 from icrl.demos.dataset import Demonstrations, check_against
 from icrl.errors import InputError
 from icrl.tasks.task import Task
@@ -34,7 +37,8 @@ from icrl.types import CostFunction, Trajectories
 class Round(NamedTuple):
     """All there is after a round: enough to report it, and to go on from it."""
 
-    index: int
+    number: int
+    """From 0."""
     steps: int
     """Environment steps so far, sampling included."""
     agent: AgentState
@@ -75,10 +79,8 @@ def learn(
     steps = 0
     for index in range(rounds):
         key_forward, key_sample, key_agent = jax.random.split(jax.random.fold_in(key_rounds, index), 3)
-        agent, forward_info = forward_step(
-            key_forward, agent, task, train_env, cost, config.forward,
-            on_update=lambda done, before=steps: on_progress(Progress(before + done, rounds)),
-        )  # fmt: skip
+        report = partial(_report, on_progress, steps, rounds)
+        agent, forward_info = forward_step(key_forward, agent, task, train_env, cost, config.forward, on_update=report)
         rng = generator(key_sample)
         policy = policy_of(agent, task, config.forward)
         samples = sample_trajectories(rng, policy, sample_env, task.horizon, int(rng.integers(2**31)))  # S ~ π^φ
@@ -91,6 +93,16 @@ def learn(
             agent = init_agent(generator(key_agent), task, config.forward)
         cost = new_cost
     return last
+
+
+def learn_constraint(task: Task, demos: Demonstrations, config: LearnConfig, seed: int = 0) -> LearnedConstraint:
+    """Learn, and keep only the constraint: the artefact that judges pairs (s, a) in NumPy alone."""
+    last = learn(task, demos, config, seed)
+    return freeze(last.constraint, last.features, config.backward, {"task": task.name, "seed": seed, "method": "icrl"})
+
+
+def _report(on_progress: Callable[[Progress], None], before: int, rounds: int, done: int) -> None:
+    on_progress(Progress(before + done, rounds))
 
 
 def newly_forbidden(samples: Trajectories, old: CostFunction | None, new: CostFunction) -> float:

@@ -132,7 +132,9 @@ def collect(arguments: list[str]) -> None:
     if args.out.suffix != ".npz":
         raise InputError(f"--out must name an .npz file, got {args.out}.")
     if args.out.exists():
-        raise InputError(f"{args.out} exists already: nothing was overwritten. Choose another --out, or remove it first.")
+        raise InputError(
+            f"{args.out} exists already: nothing was overwritten. Choose another --out, or remove it first."
+        )
     configure_jax()
 
     from rich.console import Console

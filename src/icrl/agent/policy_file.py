@@ -24,7 +24,11 @@ def save_policy(policy: Policy, path: Path) -> None:
     if policy.layers.log_std is not None:
         tensors["log_std"] = policy.layers.log_std
     if policy.moments is not None:
-        tensors |= {"mean": policy.moments.mean, "variance": policy.moments.variance, "num_seen": policy.moments.num_seen}
+        tensors |= {
+            "mean": policy.moments.mean,
+            "variance": policy.moments.variance,
+            "num_seen": policy.moments.num_seen,
+        }
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     save_file({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, temporary)
     os.replace(temporary, path)
@@ -36,11 +40,15 @@ def load_policy(path: Path, task: Task) -> Policy:
         tensors = load_file(path)
         depth = sum(name.endswith(".weight") for name in tensors)
         layers = tuple((tensors[f"layer{i}.weight"], tensors[f"layer{i}.bias"]) for i in range(depth))
-        moments = RunningMoments(tensors["mean"], tensors["variance"], tensors["num_seen"]) if "mean" in tensors else None
+        moments = (
+            RunningMoments(tensors["mean"], tensors["variance"], tensors["num_seen"]) if "mean" in tensors else None
+        )
     except (OSError, KeyError, ValueError, SafetensorError) as error:
         raise InputError(f"{path} is not a policy of icrl: {error}") from error
     width = int(task.observation_space.shape[0])
-    num_actions = int(task.action_space.n) if isinstance(task.action_space, gym.spaces.Discrete) else task.action_space.shape[0]
+    num_actions = (
+        int(task.action_space.n) if isinstance(task.action_space, gym.spaces.Discrete) else task.action_space.shape[0]
+    )
     if not layers or layers[0][0].shape[0] != width or layers[-1][0].shape[1] != num_actions:
         raise InputError(
             f"{path} holds a policy with layers {[tuple(w.shape) for w, _ in layers]}; {task.name} has {width} "

@@ -4,6 +4,7 @@ The expert is the one agent that is told the truth (as a cost); what is recorded
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -51,18 +52,18 @@ def train_agent(
     agent = init_agent(generator(jax.random.fold_in(key, 2**31 - 1)), task, config)
     done, curve = 0, []
     while done + forward_steps(config) <= max(steps, forward_steps(config)):
-        agent, info = forward_step(
-            jax.random.fold_in(key, done), agent, task, env, cost, config,
-            on_update=lambda made, before=done: on_progress(before + made),
-        )  # fmt: skip
+        report = partial(_report, on_progress, done)
+        agent, info = forward_step(jax.random.fold_in(key, done), agent, task, env, cost, config, on_update=report)
         done += info.steps
         curve.append((done, info.reward))
     return Training(agent, done, curve)
 
 
-def record_clean_episodes(
-    scenario: Scenario, policy: Policy, episodes: int, seed: int
-) -> tuple[Trajectories, int]:
+def _report(on_progress: Callable[[int], None], before: int, made: int) -> None:
+    on_progress(before + made)
+
+
+def record_clean_episodes(scenario: Scenario, policy: Policy, episodes: int, seed: int) -> tuple[Trajectories, int]:
     """`episodes` whole episodes without a violation, and how many others were thrown away to get them."""
     kept: list[Trajectories] = []
     rejected = 0

@@ -59,9 +59,7 @@ def collect_with_references(
     return demos
 
 
-def _score(
-    scenario: Scenario, training: Training, config: ForwardConfig, seed: int, seconds: float
-) -> dict[str, Any]:
+def _score(scenario: Scenario, training: Training, config: ForwardConfig, seed: int, seconds: float) -> dict[str, Any]:
     policy = policy_of(training.agent, scenario.task, config)
     truth = evaluate_policy(scenario, policy, _EPISODES, seed)
     return {**truth._asdict(), "steps": training.steps, "episodes": _EPISODES, "seconds": seconds}

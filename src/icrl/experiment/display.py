@@ -6,7 +6,8 @@ from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.progress import BarColumn, Progress as Bar, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 from rich.table import Table
 
 from icrl.experiment.methods import Snapshot
@@ -54,23 +55,38 @@ class LiveDisplay:
 
     def round_done(self, snapshot: Snapshot, metrics: dict[str, Any]) -> None:
         """A round was finished."""
-        self.rounds_done, self.rounds, self.steps = snapshot.index + 1, snapshot.rounds, snapshot.steps
+        self.rounds_done, self.rounds, self.steps = snapshot.number + 1, snapshot.rounds, snapshot.steps
         self.rows.append(_row(snapshot, metrics))
         self._update_bar()
         if not self.console.is_terminal:
             names = ("round", "steps", "steps/s", "return", "cost", "cost D", "cost S", "KL o→n", "KL n→o", "λ")
-            self.console.print("  ".join(f"{n} {v}" for n, v in zip(names, self.rows[-1], strict=True)), highlight=False)
+            self.console.print(
+                "  ".join(f"{n} {v}" for n, v in zip(names, self.rows[-1], strict=True)), highlight=False
+            )
 
     def _update_bar(self) -> None:
         speed = self.steps / max(time.perf_counter() - self.started, 1e-9)
         text = f"round {self.rounds_done + 1 if self.rounds_done < self.rounds else self.rounds}/{self.rounds}"
-        self.bar.update(self.bar_task, completed=self.steps, description=f"{text}  {self.steps:,} steps  {speed:,.0f}/s")
+        self.bar.update(
+            self.bar_task, completed=self.steps, description=f"{text}  {self.steps:,} steps  {speed:,.0f}/s"
+        )
         if self.console.is_terminal:
             self.live.update(self._render())
 
     def _render(self) -> RenderableType:
         table = Table(title=self.title, title_justify="left", header_style="bold")
-        for name in ("round", "steps", "steps/s", "return", "cost", "cost D", "cost S", "KL old→new", "KL new→old", "λ"):
+        for name in (
+            "round",
+            "steps",
+            "steps/s",
+            "return",
+            "cost",
+            "cost D",
+            "cost S",
+            "KL old→new",
+            "KL new→old",
+            "λ",
+        ):
             table.add_column(name, justify="right")
         for row in self.rows[-_SHOWN_ROUNDS:]:
             table.add_row(*row)
@@ -84,7 +100,7 @@ def _row(snapshot: Snapshot, metrics: dict[str, Any]) -> tuple[str, ...]:
         return format(metrics[name], form) if name in metrics else "-"
 
     return (
-        f"{snapshot.index + 1}/{snapshot.rounds}",
+        f"{snapshot.number + 1}/{snapshot.rounds}",
         f"{snapshot.steps:,}",
         f"{snapshot.steps / max(metrics['seconds'], 1e-9):,.0f}",
         shown("agent/return", ".1f"),

@@ -1,6 +1,7 @@
 """Every method behind one signature, so that runs, suites and tables treat them alike."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import jax
@@ -21,7 +22,8 @@ from icrl.types import Trajectories
 class Snapshot(NamedTuple):
     """A run after a round, whatever the method: what is logged, saved and judged."""
 
-    index: int
+    number: int
+    """Of the round, from 0."""
     rounds: int
     steps: int
     policy: Policy
@@ -48,7 +50,8 @@ class Method(Protocol):
         card: dict[str, Any],
         on_snapshot: OnSnapshot,
         on_progress: OnProgress,
-    ) -> Snapshot: ...
+    ) -> Snapshot:
+        """Run to the end of `config.steps`."""
 
 
 def agent_metrics(info: ForwardInfo, samples: Trajectories) -> dict[str, Any]:
@@ -79,7 +82,7 @@ def run_icrl(
         metrics |= {f"constraint/{name}": value for name, value in last.backward_info._asdict().items()}
         constraint = freeze(last.constraint, last.features, config.backward, {**card, "steps": last.steps})
         policy = policy_of(last.agent, task, config.forward)
-        return Snapshot(last.index, rounds, last.steps, policy, constraint, last.samples, metrics)
+        return Snapshot(last.number, rounds, last.steps, policy, constraint, last.samples, metrics)
 
     return snapshot(
         learn(task, demos, config, seed, on_round=lambda last: on_snapshot(snapshot(last)), on_progress=progressed)
@@ -103,10 +106,8 @@ def run_nominal(
     steps = 0
     for index in range(rounds):
         key_forward, key_sample = jax.random.split(jax.random.fold_in(key, index))
-        agent, info = forward_step(
-            key_forward, agent, task, train_env, None, config.forward,
-            on_update=lambda done, before=steps: on_progress(Progress(before + done, rounds)),
-        )  # fmt: skip
+        report = partial(_report, on_progress, steps, rounds)
+        agent, info = forward_step(key_forward, agent, task, train_env, None, config.forward, on_update=report)
         rng = generator(key_sample)
         policy = policy_of(agent, task, config.forward)
         samples = sample_trajectories(rng, policy, sample_env, task.horizon, int(rng.integers(2**31)))
@@ -114,6 +115,10 @@ def run_nominal(
         last = Snapshot(index, rounds, steps, policy, None, samples, agent_metrics(info, samples))
         on_snapshot(last)
     return last
+
+
+def _report(on_progress: OnProgress, before: int, rounds: int, done: int) -> None:
+    on_progress(Progress(before + done, rounds))
 
 
 METHODS: dict[str, Method] = {"icrl": run_icrl, "nominal": run_nominal}

@@ -1,4 +1,4 @@
-"""A run directory describes itself: config, metrics by round, the constraint, the policy, the scores (design, section 6).
+"""A run directory describes itself: config, metrics by round, the constraint, the policy, the scores .
 
 Every file is written whole or not at all, after every round, so that a run can be stopped at any moment.
 """

@@ -48,13 +48,19 @@ def run_learning(
     method = find_method(spec.method)
     run = RunDirectory(directory)
     run.begin({"command": "learn", **to_json(spec)})
-    card = {"method": spec.method, "task": spec.task, "seed": spec.seed, "preset": spec.preset, "versions": library_versions()}
+    card = {
+        "method": spec.method,
+        "task": spec.task,
+        "seed": spec.seed,
+        "preset": spec.preset,
+        "versions": library_versions(),
+    }
     started = time.perf_counter()
 
     def save(snapshot: Snapshot) -> None:
         truth = judge(scenario, snapshot.samples)
         metrics: dict[str, Any] = {
-            "round": snapshot.index,
+            "round": snapshot.number,
             "steps": snapshot.steps,
             "seconds": time.perf_counter() - started,
             **snapshot.metrics,

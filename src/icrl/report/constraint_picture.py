@@ -44,13 +44,12 @@ def _draw_lap(
     ):  # fmt: skip
         draw_lap_grid(axes, feasibility=np.asarray(values, np.float64).reshape(NUM_CELLS, 2))
         axes.set_title(title, fontsize=12)
-    figure.suptitle("Is this move allowed?  green: yes   red: no", fontsize=11, color="#444444", y=0.03)
 
 
 def _draw_slices(
     figure: Any, scenario: Scenario, constraint: LearnedConstraint, demos: Trajectories, samples: Trajectories
 ) -> None:
-    """Mean feasibility over each feature, on demonstrated and on sampled states, for the features it varies most with."""
+    """Mean feasibility over each feature, on demonstrated and on sampled states, for the features that matter most."""
     names = list(constraint.features.names)
     pools = [_pairs(demos), _pairs(samples)]
     values = [_feature_values(constraint, *pool) for pool in pools]
@@ -102,5 +101,3 @@ def _binned(values: FloatArray, zeta: FloatArray) -> tuple[FloatArray, FloatArra
     sums = np.bincount(index, weights=zeta, minlength=_BINS)
     means = np.divide(sums, counts, out=np.full(_BINS, np.nan), where=counts > 0)
     return (edges[:-1] + edges[1:]) / 2, means, counts / max(int(counts.max()), 1)
-
-
