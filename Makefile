@@ -1,0 +1,57 @@
+# Every target sets up .venv by itself. Another Python: make test PYTHON=python3.12
+
+PYTHON ?= python3
+SEED ?= 0
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+# A .venv counts as broken when its Python is gone, when it holds another checkout's icrl, or when PYTHON was given
+# and is another version. What is broken is made anew; what is only older than pyproject.toml is brought up to date.
+WANTED := $(if $(filter file,$(origin PYTHON)),,$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null))
+STATE := $(shell $(BIN)/python -c 'import icrl, os, sys; \
+	here = os.path.realpath(icrl.__file__).startswith(os.path.realpath(".") + os.sep); \
+	print("good" if here and "$(WANTED)" in ("", "%d.%d" % sys.version_info[:2]) else "broken")' 2>/dev/null)
+
+.PHONY: help demo test test-slow lint types bench check force
+.DEFAULT_GOAL := help
+
+help: ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1 \t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
+
+demo: $(STAMP) ## learn the unwritten rule of LapGridWorld from its demonstrations, and show it
+	@out="runs/demo-$$(date +%Y%m%d-%H%M%S)-$$$$"; $(BIN)/icrl learn lap-grid --seed $(SEED) --out "$$out" \
+		&& echo "Left in the picture: the true constraint, which the learner never saw. Right: what it learned."
+
+test: $(STAMP) ## all tests but the slow ones (minutes)
+	$(BIN)/python -m pytest -n 2
+
+test-slow: $(STAMP) ## the slow tests: whole learning runs
+	$(BIN)/python -m pytest -n 2 -m slow
+
+lint: $(STAMP) ## ruff: style and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP) ## mypy, strict, on src
+	$(BIN)/mypy
+
+bench: $(STAMP) ## training speed over raw simulator speed, on this machine
+	$(BIN)/icrl bench throughput
+
+check: lint types test ## what must pass before a commit
+
+# New pins mean a new .venv: mujoco does not survive an upgrade in place.
+$(STAMP): pyproject.toml constraints.txt $(if $(filter good,$(STATE)),,force)
+	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) was not found; name one with PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null || { \
+		echo "make: icrl needs Python 3.11 to 3.13, but $(PYTHON) is $$($(PYTHON) --version 2>&1 | head -n 1);" \
+			"name another with PYTHON=python3.12" >&2; exit 1; }
+	@if [ "$(STATE)" != good ] || { [ -e $@ ] && [ constraints.txt -nt $@ ]; } \
+			|| ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+		echo "Setting up $(VENV) (once; a minute or two) ..."; $(PYTHON) -m venv --clear $(VENV); \
+	else echo "Bringing $(VENV) up to date ..."; fi
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+force:
