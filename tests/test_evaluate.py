@@ -1,0 +1,116 @@
+"""The evaluator: both metrics by hand, up to the first violation both worlds are the same, scripted laps."""
+
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+from hypothesis import given
+from hypothesis import strategies as st
+
+import worlds
+from icrl.agent.networks import PolicyLayers
+from icrl.agent.state import Policy
+from icrl.evaluate import constrained_returns, evaluate_policy, judge, violations_of
+from icrl.tasks.lap_grid import LapGridEnv, lap_grid
+from icrl.tasks.task import Scenario
+from icrl.types import Trajectories
+
+
+def trajectories(actions, rewards, lengths):
+    actions = np.asarray(actions)
+    return Trajectories(
+        observations=np.zeros((*actions.shape, 1), np.float32),
+        actions=actions,
+        rewards=np.asarray(rewards, np.float32),
+        lengths=np.asarray(lengths),
+    )
+
+
+def forbidden_choice(violation_reward=0.0):
+    """`yes` is forbidden."""
+    return Scenario(
+        task=worlds.tempting_door(),
+        violates=lambda observations, actions: np.asarray(actions) == 1,
+        constraint="no yes",
+        violation_reward=violation_reward,
+    )
+
+
+BY_HAND = trajectories(
+    actions=[[0, 1, 1], [0, 0, 0], [0, 0, 1]],
+    rewards=[[1.0, 2.0, 4.0], [1.0, 1.0, 1.0], [5.0, 5.0, 0.0]],
+    lengths=[3, 3, 2],
+)
+
+
+def test_three_trajectories_by_hand():
+    # 1: pays 1, then violates (-1) and is over: 0.   2: never violates: 3.   3: the third step is padding: 10
+    scenario = forbidden_choice(violation_reward=-1.0)
+    violations = violations_of(scenario, BY_HAND)
+    assert violations.tolist() == [[False, True, True], [False] * 3, [False] * 3]
+    assert constrained_returns(BY_HAND, violations, -1.0).tolist() == [0.0, 3.0, 10.0]
+    truth = judge(scenario, BY_HAND)
+    assert truth.true_return == pytest.approx(13 / 3)
+    assert truth.violation_rate == pytest.approx(2 / 8)  # eight real steps
+    assert truth.nominal_return == pytest.approx((7 + 3 + 10) / 3)
+    assert truth.violating_episodes == pytest.approx(1 / 3)
+
+
+def test_a_violation_on_the_first_step_leaves_only_its_own_reward():
+    scenario = forbidden_choice(violation_reward=-1.0)
+    truth = judge(scenario, trajectories([[1, 0]], [[9.0, 9.0]], [2]))
+    assert truth == (-1.0, 0.5, 18.0, 1.0)
+
+
+@given(seed=st.integers(0, 10_000), violation_reward=st.sampled_from([0.0, -1.0]))
+def test_equals_walking_through_the_constrained_world(seed, violation_reward):
+    rng = np.random.default_rng(seed)
+    data = trajectories(rng.integers(0, 2, (4, 6)), rng.normal(size=(4, 6)), rng.integers(1, 7, 4))
+    truth = judge(forbidden_choice(violation_reward), data)
+    total, violations = 0.0, 0
+    for actions, rewards, length in zip(data.actions, data.rewards, data.lengths, strict=True):
+        over = False
+        for action, reward in list(zip(actions, rewards, strict=True))[:length]:
+            violations += action == 1
+            if not over:
+                total += violation_reward if action == 1 else reward
+                over = over or action == 1
+    assert truth.true_return == pytest.approx(total / 4, abs=1e-6)
+    assert truth.violation_rate == pytest.approx(violations / data.lengths.sum())
+
+
+@given(seed=st.integers(0, 10_000))
+def test_padding_and_order_change_nothing(seed):
+    rng = np.random.default_rng(seed)
+    actions, rewards, lengths = rng.integers(0, 2, (4, 6)), rng.normal(size=(4, 6)), rng.integers(1, 7, 4)
+    scenario, order = forbidden_choice(), rng.permutation(4)
+    before = judge(scenario, trajectories(actions, rewards, lengths))
+    padding = np.ones((4, 3))
+    padded = judge(scenario, trajectories(np.hstack([actions, padding]), np.hstack([rewards, 9 * padding]), lengths))
+    shuffled = judge(scenario, trajectories(actions[order], rewards[order], lengths[order]))
+    np.testing.assert_allclose(padded, before, atol=1e-6)  # returns are sums in float32
+    np.testing.assert_allclose(shuffled, before, atol=1e-6)
+
+
+def lap_policy(bias):
+    layers = ((np.zeros((1, 2), np.float32), np.asarray(bias, np.float32)),)
+    return Policy(layers=PolicyLayers(layers, None), moments=None, action_space=lap_grid().task.action_space)
+
+
+def test_the_lawful_sailor_and_the_lawless_one():
+    lawful = evaluate_policy(lap_grid(), lap_policy([100.0, -100.0]), episodes=3, seed=0)
+    assert lawful == (60.0, 0.0, 60.0, 0.0)
+    lawless = evaluate_policy(lap_grid(), lap_policy([-100.0, 100.0]), episodes=3, seed=0)
+    assert lawless == (-1.0, 1.0, 60.0, 1.0)  # five laps the other way round: the first step is already forbidden
+
+
+def test_the_same_seed_gives_the_same_scores():
+    first, second, other = (evaluate_policy(lap_grid(), lap_policy([2.0, 0.0]), episodes=5, seed=s) for s in (1, 1, 2))
+    assert first == second
+    assert first != other
+    # p(anticlockwise) = 1/(1 + e²) = 0.119; 1000 steps: a deviation of 0.010
+    assert first.violation_rate == pytest.approx(0.119, abs=0.05)
+
+
+def test_environments_that_reset_themselves_would_be_a_mistake():
+    assert lap_grid().task.make_env(2).autoreset_mode is AutoresetMode.DISABLED
+    assert LapGridEnv(2).autoreset_mode is AutoresetMode.SAME_STEP
