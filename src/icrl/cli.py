@@ -1,5 +1,6 @@
 """The command line: finds the verb, prints errors without tracebacks. Imports nothing heavy, so help is instant."""
 
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -40,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     except InputError as error:
         sys.stderr.write(f"icrl: {error}\n")
         raise SystemExit(2) from None
-    except KeyboardInterrupt:
-        sys.stderr.write("icrl: interrupted.\n")
+    except KeyboardInterrupt as interrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process is ending: a second Ctrl-C must not garble it
+        sys.stderr.write(f"icrl: {str(interrupt) or 'interrupted.'}\n")
         raise SystemExit(130) from None

@@ -1,14 +1,14 @@
 """What each verb of the command line takes and does. Rooms are imported inside the verbs that need them."""
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 from tyro.conf import Positional
 
-from icrl.config import LearnConfig
+from icrl.config import LearnConfig, require
 from icrl.errors import InputError, unknown_name
 from icrl.presets import EPISODES, expert, preset
 from icrl.runtime import configure_jax
@@ -79,7 +79,7 @@ class DemosCheckArgs:
 
 def learn(arguments: list[str]) -> None:
     """`icrl learn TASK`."""
-    args = tyro.cli(LearnArgs, prog="icrl learn", args=arguments, default=_learn_defaults(arguments))
+    args = _parse_learn(arguments)
     scenario = _scenario(args.task)
     demos, source = _demos(args.demos, scenario)
     directory = args.out or Path("runs") / f"{args.task}-{args.method}-{args.preset}-seed{args.seed}"
@@ -88,26 +88,27 @@ def learn(arguments: list[str]) -> None:
     from rich.console import Console
 
     from icrl.experiment.display import LiveDisplay
-    from icrl.experiment.runs import RunSpec, run_learning
+    from icrl.experiment.runs import RunSpec, check_run, run_learning
     from icrl.report.summary import print_scores, write_pictures
 
     spec = RunSpec(task=args.task, method=args.method, preset=args.preset, seed=args.seed, config=args.config,
                    demos=source, episodes=args.episodes)  # fmt: skip
+    check_run(spec, scenario, demos, directory)
     console = Console()
     display = LiveDisplay(f"{args.method} on {args.task}, seed {args.seed}", args.config.steps, console)
     try:
         with display:
             scores, last = run_learning(spec, scenario, demos, directory, display)
+        pictures = write_pictures(scenario, demos, last, directory)
     except KeyboardInterrupt:
-        _say_interrupted(directory, display.rounds_done, display.rounds)
-        raise SystemExit(130) from None
-    pictures = write_pictures(scenario, demos, last, directory)
+        raise KeyboardInterrupt(_how_far(directory, display.rounds_done, display.rounds)) from None
     print_scores(scores, demos, directory, pictures, console)
 
 
 def evaluate(arguments: list[str]) -> None:
     """`icrl evaluate DIR`."""
     args = tyro.cli(EvaluateArgs, prog="icrl evaluate", args=arguments)
+    _require_counts(episodes=args.episodes, seed=args.seed)
     from rich.console import Console
 
     from icrl.agent.policy_file import load_policy
@@ -120,9 +121,12 @@ def evaluate(arguments: list[str]) -> None:
     scenario = _scenario(str(config.get("task")))
     policy = load_policy(args.directory / POLICY, scenario.task)
     truth = evaluate_policy(scenario, policy, args.episodes, args.seed)
-    demos, _ = _demos(str(config["demos"]), scenario)
+    try:
+        card = _demos(config.get("demos"), scenario)[0].card
+    except InputError:
+        card = {}  # the demonstrations have moved: then there is nothing to compare with, but the run can be judged
     write_json(args.directory / "evaluation.json", {**truth._asdict(), "episodes": args.episodes, "seed": args.seed})
-    print_truth(truth, scenario, demos, args.episodes, Console())
+    print_truth(truth, scenario, card, args.episodes, Console())
 
 
 def collect(arguments: list[str]) -> None:
@@ -135,6 +139,10 @@ def collect(arguments: list[str]) -> None:
         raise InputError(
             f"{args.out} exists already: nothing was overwritten. Choose another --out, or remove it first."
         )
+    config, steps = expert(args.task)
+    episodes = EPISODES.get(args.task, 10) if args.episodes is None else args.episodes
+    steps = steps if args.steps is None else args.steps
+    _require_counts(episodes=episodes, steps=steps, seed=args.seed)
     configure_jax()
 
     from rich.console import Console
@@ -142,13 +150,9 @@ def collect(arguments: list[str]) -> None:
     from icrl.experiment.collecting import collect_with_references
     from icrl.report.summary import print_references
 
-    config, steps = expert(args.task)
-    episodes = args.episodes or EPISODES.get(args.task, 10)
     console = Console()
     command = f"icrl collect {' '.join(arguments)}"
-    demos = collect_with_references(
-        scenario, config, args.steps or steps, episodes, args.seed, args.out, command, console
-    )
+    demos = collect_with_references(scenario, config, steps, episodes, args.seed, args.out, command, console)
     print_references(demos, args.out, console)
 
 
@@ -185,6 +189,17 @@ def tasks(arguments: list[str]) -> None:
     print_tasks([make_scenario(name) for name in SCENARIOS], Console())
 
 
+def _parse_learn(arguments: list[str]) -> LearnArgs:
+    """Flags change the settings of the task and preset that are asked for, wherever these stand on the line."""
+    guess = _learn_defaults(arguments)
+    args = tyro.cli(LearnArgs, prog="icrl learn", args=arguments, default=guess)
+    if (args.task, args.preset) == (guess.task, guess.preset):
+        return args
+    _scenario(args.task)
+    better = replace(guess, task=args.task, preset=args.preset, config=preset(args.preset, args.task))
+    return tyro.cli(LearnArgs, prog="icrl learn", args=arguments, default=better)
+
+
 def _learn_defaults(arguments: list[str]) -> LearnArgs:
     """The preset of the task named in the arguments, so that --help shows, and flags change, that task's values."""
     task = next((word for word in arguments[:1] if not word.startswith("-")), "lap-grid")
@@ -219,9 +234,18 @@ def _demos(path: str | None, scenario: "Scenario") -> "tuple[Demonstrations, str
     return found, f"shipped:{scenario.demos}"
 
 
-def _say_interrupted(directory: Path, rounds_done: int, rounds: int) -> None:
+def _require_counts(seed: int, **counts: int) -> None:
+    require(seed >= 0, "seed", seed, "an integer >= 0")
+    for name, value in counts.items():
+        require(value >= 1, name, value, "an integer >= 1")
+
+
+def _how_far(directory: Path, rounds_done: int, rounds: int) -> str:
+    """What an interrupted run says of itself."""
     if rounds_done:
-        holds = f"{directory} holds the constraint and the policy of round {rounds_done}"
-    else:
+        holds = f"{directory} holds the metrics, the constraint and the policy of round {rounds_done}"
+    elif directory.exists():
         holds = f"{directory} holds the configuration only"
-    sys.stderr.write(f"icrl: interrupted after {rounds_done} of {rounds or '?'} rounds. {holds}.\n")
+    else:
+        holds = "Nothing was written"
+    return f"interrupted after {rounds_done} of {rounds or '?'} rounds. {holds}."

@@ -8,13 +8,14 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from icrl.agent.forward_step import forward_steps
 from icrl.agent.state import policy_of
 from icrl.config import ForwardConfig
 from icrl.demos.collect import Training, collect_demos, train_agent
 from icrl.demos.dataset import Demonstrations
 from icrl.demos.formats import save_demos
 from icrl.evaluate import evaluate_policy
-from icrl.experiment.run_directory import library_versions, to_json
+from icrl.experiment.run_directory import library_versions, make_folder, to_json
 from icrl.tasks.task import Scenario
 
 _EPISODES = 100
@@ -32,10 +33,13 @@ def collect_with_references(
     console: Console,
 ) -> Demonstrations:
     """Train expert and nominal agent, record the expert into `out`, with the scores of both in its card."""
+    make_folder(out.parent)
+    per_step = forward_steps(config)
+    total = max(1, steps // per_step) * per_step  # whole forward steps, as `train_agent` makes them
     with Progress(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
                   console=console) as progress:  # fmt: skip
-        expert_bar = progress.add_task("expert (true constraint)", total=steps)
-        nominal_bar = progress.add_task("nominal (no constraint)", total=steps)
+        expert_bar = progress.add_task("expert (true constraint)", total=total)
+        nominal_bar = progress.add_task("nominal (no constraint)", total=total)
         started = time.perf_counter()
         demos, training = collect_demos(
             scenario, config, steps, episodes, seed, lambda done: progress.update(expert_bar, completed=done)
@@ -54,7 +58,6 @@ def collect_with_references(
         "references": {"expert": expert_score, "nominal": nominal_score},
     }
     demos = replace(demos, card=card)
-    out.parent.mkdir(parents=True, exist_ok=True)
     save_demos(demos, out)
     return demos
 

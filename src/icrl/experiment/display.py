@@ -14,6 +14,8 @@ from icrl.experiment.methods import Snapshot
 from icrl.learn import Progress
 
 _SHOWN_ROUNDS = 12
+_COLUMNS = ("round", "steps", "steps/s", "return", "cost", "cost D", "cost S", "KL o→n", "KL n→o", "λ")
+"""Mean cost 1 − ζ in training, of the demonstrations D and of the samples S; KL(old ‖ new), KL(new ‖ old)."""
 
 
 class LiveDisplay:
@@ -39,7 +41,7 @@ class LiveDisplay:
         if self.console.is_terminal:
             self.live.start()
         else:
-            self.console.print(self.title)
+            self.console.print(self.title, highlight=False, soft_wrap=True)
         return self
 
     def __exit__(
@@ -59,10 +61,8 @@ class LiveDisplay:
         self.rows.append(_row(snapshot, metrics))
         self._update_bar()
         if not self.console.is_terminal:
-            names = ("round", "steps", "steps/s", "return", "cost", "cost D", "cost S", "KL o→n", "KL n→o", "λ")
-            self.console.print(
-                "  ".join(f"{n} {v}" for n, v in zip(names, self.rows[-1], strict=True)), highlight=False
-            )
+            line = "  ".join(f"{name} {value}" for name, value in zip(_COLUMNS, self.rows[-1], strict=True))
+            self.console.print(line, highlight=False, soft_wrap=True)
 
     def _update_bar(self) -> None:
         speed = self.steps / max(time.perf_counter() - self.started, 1e-9)
@@ -75,18 +75,7 @@ class LiveDisplay:
 
     def _render(self) -> RenderableType:
         table = Table(title=self.title, title_justify="left", header_style="bold")
-        for name in (
-            "round",
-            "steps",
-            "steps/s",
-            "return",
-            "cost",
-            "cost D",
-            "cost S",
-            "KL old→new",
-            "KL new→old",
-            "λ",
-        ):
+        for name in _COLUMNS:
             table.add_column(name, justify="right")
         for row in self.rows[-_SHOWN_ROUNDS:]:
             table.add_row(*row)

@@ -6,17 +6,20 @@ from typing import Any, NamedTuple, Protocol
 
 import jax
 
-from icrl.agent.forward_step import ForwardInfo, forward_step, forward_steps, generator
+from icrl.agent.forward_step import ForwardInfo, forward_step, generator
 from icrl.agent.rollout import sample_trajectories
 from icrl.agent.state import Policy, init_agent, policy_of
+from icrl.baselines.binary_classifier import cross_entropy
+from icrl.baselines.gail_constraint import log_feasibility_bonus
 from icrl.config import LearnConfig
 from icrl.constraint.backward_step import freeze
 from icrl.constraint.learned import LearnedConstraint
+from icrl.constraint.objective import Objective, loss
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import unknown_name
-from icrl.learn import Progress, Round, learn
+from icrl.learn import Progress, Round, learn, num_rounds
 from icrl.tasks.task import Task
-from icrl.types import Trajectories
+from icrl.types import CostFunction, Trajectories
 
 
 class Snapshot(NamedTuple):
@@ -60,7 +63,7 @@ def agent_metrics(info: ForwardInfo, samples: Trajectories) -> dict[str, Any]:
     return metrics | {"agent/return": float(samples.returns.mean())}
 
 
-def run_icrl(
+def run_rounds(
     task: Task,
     demos: Demonstrations,
     config: LearnConfig,
@@ -68,14 +71,11 @@ def run_icrl(
     card: dict[str, Any],
     on_snapshot: OnSnapshot,
     on_progress: OnProgress,
+    objective: Objective = loss,
+    to_bonus: Callable[[CostFunction], CostFunction] | None = None,
 ) -> Snapshot:
-    """Algorithm 1."""
-    rounds = 0
-
-    def progressed(progress: Progress) -> None:
-        nonlocal rounds
-        rounds = progress.rounds
-        on_progress(progress)
+    """Algorithm 1, or a baseline that fills in another objective or another use of zeta."""
+    rounds = num_rounds(task, config)
 
     def snapshot(last: Round) -> Snapshot:
         metrics = agent_metrics(last.forward_info, last.samples)
@@ -84,9 +84,10 @@ def run_icrl(
         policy = policy_of(last.agent, task, config.forward)
         return Snapshot(last.number, rounds, last.steps, policy, constraint, last.samples, metrics)
 
-    return snapshot(
-        learn(task, demos, config, seed, on_round=lambda last: on_snapshot(snapshot(last)), on_progress=progressed)
-    )
+    def round_done(last: Round) -> None:
+        on_snapshot(snapshot(last))
+
+    return snapshot(learn(task, demos, config, seed, round_done, on_progress, objective, to_bonus))
 
 
 def run_nominal(
@@ -100,7 +101,7 @@ def run_nominal(
 ) -> Snapshot:
     """No constraint at all: the reference line. Demonstrations are not looked at."""
     key = jax.random.key(seed)
-    rounds = max(1, config.steps // (forward_steps(config.forward) + config.num_samples * task.horizon))
+    rounds = num_rounds(task, config)
     agent = init_agent(generator(jax.random.fold_in(key, rounds)), task, config.forward)
     train_env, sample_env = task.make_env(config.forward.num_envs), task.make_env(config.num_samples)
     steps = 0
@@ -121,7 +122,12 @@ def _report(on_progress: OnProgress, before: int, rounds: int, done: int) -> Non
     on_progress(Progress(before + done, rounds))
 
 
-METHODS: dict[str, Method] = {"icrl": run_icrl, "nominal": run_nominal}
+METHODS: dict[str, Method] = {
+    "icrl": run_rounds,
+    "binary-classifier": partial(run_rounds, objective=cross_entropy),
+    "gail-constraint": partial(run_rounds, objective=cross_entropy, to_bonus=log_feasibility_bonus),
+    "nominal": run_nominal,
+}
 
 
 def find_method(name: str) -> Method:

@@ -1,4 +1,4 @@
-"""A run directory describes itself: config, metrics by round, the constraint, the policy, the scores .
+"""A run directory describes itself: config, metrics by round, the constraint, the policy, the scores.
 
 Every file is written whole or not at all, after every round, so that a run can be stopped at any moment.
 """
@@ -6,8 +6,13 @@ Every file is written whole or not at all, after every round, so that a run can 
 import dataclasses
 import enum
 import json
+import math
 import os
 import platform
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -33,7 +38,7 @@ def library_versions() -> dict[str, str]:
 
 
 def to_json(value: Any) -> Any:
-    """Dataclasses, enums, tuples and paths as plain JSON values."""
+    """Dataclasses, enums, tuples and paths as plain JSON values; a number that is not finite becomes null."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, enum.Enum):
@@ -42,7 +47,25 @@ def to_json(value: Any) -> Any:
         return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [to_json(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     return str(value) if isinstance(value, os.PathLike) else value
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until the block is done, so that files that belong together are written together."""
+    if threading.current_thread() is not threading.main_thread():  # signals only ever reach the main thread
+        yield
+        return
+    arrived: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: arrived.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if arrived:
+        signal.raise_signal(signal.SIGINT)
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -50,6 +73,14 @@ def write_json(path: Path, value: Any) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.write_text(json.dumps(to_json(value), indent=2, allow_nan=False) + "\n")
     os.replace(temporary, path)
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and those above it, or say why it cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot create the folder {path} ({error.strerror}): choose another --out.") from error
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -76,8 +107,8 @@ class RunDirectory:
         """The run came to its end."""
         return (self.path / SCORES).exists()
 
-    def begin(self, config: dict[str, Any]) -> None:
-        """Create the directory and write what the run is; a directory that holds another run is refused."""
+    def check_free(self) -> None:
+        """Raise `InputError` if there is anything here already."""
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"{self.path} is a file; --out needs a directory.")
         if self.path.is_dir() and any(self.path.iterdir()):
@@ -85,7 +116,11 @@ class RunDirectory:
             raise InputError(
                 f"{self.path} already holds {what}: nothing was overwritten. Choose another --out, or remove it first."
             )
-        self.path.mkdir(parents=True, exist_ok=True)
+
+    def begin(self, config: dict[str, Any]) -> None:
+        """Create the directory and write what the run is; a directory that holds another run is refused."""
+        self.check_free()
+        make_folder(self.path)
         write_json(self.path / CONFIG, {**config, "versions": library_versions()})
 
     def log(self, metrics: dict[str, Any]) -> None:

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from icrl.agent.policy_file import save_policy
-from icrl.config import LearnConfig
-from icrl.demos.dataset import Demonstrations
+from icrl.config import LearnConfig, require
+from icrl.constraint.backward_step import check_limits
+from icrl.constraint.features import select_features
+from icrl.demos.dataset import Demonstrations, check_against
 from icrl.evaluate import Truth, evaluate_policy, judge
 from icrl.experiment.methods import Snapshot, find_method
-from icrl.experiment.run_directory import CONSTRAINT, POLICY, RunDirectory, library_versions, to_json
-from icrl.learn import Progress
+from icrl.experiment.run_directory import CONSTRAINT, POLICY, RunDirectory, library_versions, to_json, uninterrupted
+from icrl.learn import Progress, num_rounds
 from icrl.tasks.task import Scenario
 from icrl.types import Scores
 
@@ -41,12 +43,24 @@ class Display(Protocol):
         """A round was finished; `metrics` is what was logged of it."""
 
 
+def check_run(spec: RunSpec, scenario: Scenario, demos: Demonstrations, directory: Path) -> int:
+    """Raise `InputError` for whatever would stop the run, before anything is written; otherwise its rounds."""
+    require(spec.seed >= 0, "seed", spec.seed, "an integer >= 0")
+    require(spec.episodes >= 1, "episodes", spec.episodes, "an integer >= 1")
+    find_method(spec.method)
+    RunDirectory(directory).check_free()
+    check_against(demos, scenario.task)
+    select_features(scenario.task, spec.config.features, spec.config.backward.input_clip)
+    check_limits(spec.config.backward, spec.config.num_samples, scenario.task.horizon)
+    return num_rounds(scenario.task, spec.config)
+
+
 def run_learning(
     spec: RunSpec, scenario: Scenario, demos: Demonstrations, directory: Path, display: Display
 ) -> tuple[Scores, Snapshot]:
     """Make the run; after every round its directory holds the metrics, the constraint and the policy so far."""
-    method = find_method(spec.method)
-    run = RunDirectory(directory)
+    rounds = check_run(spec, scenario, demos, directory)
+    method, run = find_method(spec.method), RunDirectory(directory)
     run.begin({"command": "learn", **to_json(spec)})
     card = {
         "method": spec.method,
@@ -55,6 +69,7 @@ def run_learning(
         "preset": spec.preset,
         "versions": library_versions(),
     }
+    display.progressed(Progress(0, rounds))
     started = time.perf_counter()
 
     def save(snapshot: Snapshot) -> None:
@@ -66,11 +81,12 @@ def run_learning(
             **snapshot.metrics,
             **{f"truth/{name}": value for name, value in truth._asdict().items()},
         }
-        run.log(metrics)
-        save_policy(snapshot.policy, directory / POLICY)
-        if snapshot.constraint is not None:
-            snapshot.constraint.save(directory / CONSTRAINT)
-        display.round_done(snapshot, metrics)
+        with uninterrupted():
+            save_policy(snapshot.policy, directory / POLICY)
+            if snapshot.constraint is not None:
+                snapshot.constraint.save(directory / CONSTRAINT)
+            run.log(metrics)
+            display.round_done(snapshot, metrics)
 
     last = method(scenario.task, demos, spec.config, spec.seed, card, save, display.progressed)
     seconds = time.perf_counter() - started

@@ -29,7 +29,7 @@ def print_scores(
     """The table at the end of `icrl learn`."""
     table = _table()
     _add(table, f"{scores.method} (this run)", scores.true_return, scores.violation_rate)
-    _add_references(table, demos)
+    _add_references(table, demos.card)
     console.print(table)
     console.print(
         f"{scores.steps:,} environment steps in {scores.seconds:.1f} s ({scores.steps_per_second:,.0f}/s). "
@@ -39,23 +39,24 @@ def print_scores(
         console.print(f"Look at {picture}", highlight=False, soft_wrap=True)
 
 
-def print_truth(truth: Truth, scenario: Scenario, demos: Demonstrations, episodes: int, console: Console) -> None:
-    """The table of `icrl evaluate`."""
+def print_truth(truth: Truth, scenario: Scenario, card: dict[str, Any], episodes: int, console: Console) -> None:
+    """The table of `icrl evaluate`; `card` is that of the demonstrations."""
     table = _table()
     _add(table, f"this run ({episodes} episodes)", truth.true_return, truth.violation_rate)
-    _add_references(table, demos)
+    _add_references(table, card)
     console.print(table)
-    console.print(f"True constraint: {scenario.constraint}.", highlight=False)
+    console.print(f"True constraint: {scenario.constraint}.", highlight=False, soft_wrap=True)
 
 
 def print_references(demos: Demonstrations, path: Path, console: Console) -> None:
     """The table of `icrl collect`."""
     table = _table()
-    _add_references(table, demos)
+    _add_references(table, demos.card)
     console.print(table)
     card = demos.card
     console.print(
-        f"Wrote {card['episodes']} clean episodes to {path} ({card['rejected_episodes']} with violations were left out).",
+        f"Wrote {card['episodes']} clean episodes to {path} "
+        f"({card['rejected_episodes']} with violations were left out).",
         highlight=False, soft_wrap=True,
     )  # fmt: skip
 
@@ -85,9 +86,9 @@ def _add(table: Table, name: str, true_return: float, violation_rate: float) -> 
     table.add_row(name, f"{true_return:,.1f}", f"{violation_rate:.4f}")
 
 
-def _add_references(table: Table, demos: Demonstrations) -> None:
+def _add_references(table: Table, card: dict[str, Any]) -> None:
     """Expert and nominal agents as the demonstrations' card records them."""
-    references: dict[str, dict[str, Any]] = demos.card.get("references", {})
+    references: dict[str, dict[str, Any]] = card.get("references", {})
     for name, meaning in (("expert", "expert (knows the constraint)"), ("nominal", "nominal (no constraint)")):
         if name in references:
             _add(table, meaning, references[name]["true_return"], references[name]["violation_rate"])
