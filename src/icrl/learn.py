@@ -28,6 +28,7 @@ from icrl.constraint.backward_step import (
 )
 from icrl.constraint.features import Features, select_features
 from icrl.constraint.learned import LearnedConstraint
+from icrl.constraint.objective import Objective, loss
 from icrl.demos.dataset import Demonstrations, check_against
 from icrl.errors import InputError
 from icrl.tasks.task import Task
@@ -65,8 +66,14 @@ def learn(
     seed: int = 0,
     on_round: Callable[[Round], None] = lambda _: None,
     on_progress: Callable[[Progress], None] = lambda _: None,
+    objective: Objective = loss,
+    to_bonus: Callable[[CostFunction], CostFunction] | None = None,
 ) -> Round:
-    """Learn the constraint that `demos` obey in `task`; the last round holds the constraint and an agent under it."""
+    """Learn the constraint that `demos` obey in `task`; the last round holds the constraint and an agent under it.
+
+    The baselines differ in two places: the `objective` that zeta descends, and what is made of the cost 1 − ζ: with
+    `to_bonus` it becomes an addition to the reward instead.
+    """
     check_against(demos, task)
     rounds = num_rounds(task, config)
     check_limits(config.backward, config.num_samples, task.horizon)
@@ -80,11 +87,16 @@ def learn(
     for index in range(rounds):
         key_forward, key_sample, key_agent = jax.random.split(jax.random.fold_in(key_rounds, index), 3)
         report = partial(_report, on_progress, steps, rounds)
-        agent, forward_info = forward_step(key_forward, agent, task, train_env, cost, config.forward, on_update=report)
+        bonus = None if cost is None or to_bonus is None else to_bonus(cost)
+        agent, forward_info = forward_step(
+            key_forward, agent, task, train_env, cost if to_bonus is None else None, config.forward, bonus, report
+        )  # Eq. 9
         rng = generator(key_sample)
         policy = policy_of(agent, task, config.forward)
         samples = sample_trajectories(rng, policy, sample_env, task.horizon, int(rng.integers(2**31)))  # S ~ π^φ
-        constraint, backward_info = backward_step(constraint, demos.trajectories, samples, features, config.backward)
+        constraint, backward_info = backward_step(
+            constraint, demos.trajectories, samples, features, config.backward, objective=objective
+        )
         steps += forward_info.steps + samples.num_steps
         last = Round(index, steps, agent, constraint, features, samples, forward_info, backward_info)
         on_round(last)

@@ -36,11 +36,27 @@ EPISODES = {"lap-grid": 1, "half-cheetah-wall": 10, "ant-wall": 45, "bridges": 2
 """Expert rollouts: Table 1 (bridges: ours)."""
 
 
-def preset(name: str, task: str) -> LearnConfig:
-    """The settings called `name` for the task called `task` (any other task gets the general ones)."""
+BASELINES = ("binary-classifier", "gail-constraint")
+
+
+def preset(name: str, task: str, method: str = "icrl") -> LearnConfig:
+    """The settings called `name` for a task (one we do not know gets the general ones) and a method."""
     if name not in PRESETS:
         raise unknown_name("preset", name, PRESETS)
+    if method in BASELINES:
+        return baseline(task, name)
     return default(task) if name == "default" else paper(task)
+
+
+def baseline(task: str, name: str) -> LearnConfig:
+    """The baselines as the paper has them (Lagrangian agent, one agent throughout), with the PPO of the preset.
+
+    Their loss has no KL limits; zeta's size, learning rate and updates per round are those of Table 1.
+    """
+    settings, ours = paper(task), default(task)
+    forward = settings.forward if name == "paper" else replace(ours.forward, respect=Respect.lagrangian)
+    backward = replace(settings.backward, max_kl_old_new=None, max_kl_new_old=None, weights=Weights.none)
+    return replace(settings, num_samples=ours.num_samples, forward=forward, backward=backward)
 
 
 def default(task: str) -> LearnConfig:

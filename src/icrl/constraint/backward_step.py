@@ -17,7 +17,7 @@ from icrl.config import BackwardConfig, KLUnit
 from icrl.constraint.features import Features, extract
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.network import Params, init_params, log_feasibility, logits, to_numpy
-from icrl.constraint.objective import LossInfo, Steps, loss, mean_length, tail_count
+from icrl.constraint.objective import LossInfo, Objective, Steps, loss, mean_length, tail_count
 from icrl.constraint.weights import effective_sample_size, kl_new_old, kl_old_new, log_trajectory_weights
 from icrl.errors import InputError
 from icrl.types import AnyArray, CostFunction, FloatArray, Trajectories
@@ -91,8 +91,9 @@ def backward_step(
     features: Features,
     config: BackwardConfig,
     sample_weights: FloatArray | None = None,
+    objective: Objective = loss,
 ) -> tuple[ConstraintState, BackwardInfo]:
-    """Up to B Adam steps on the loss, from θ̄ = `state.params`; the step that breaks a KL limit is shortened, and last.
+    """Up to B Adam steps on the objective, from θ̄ = `state.params`; a step that breaks a KL limit is shortened and last.
 
     `sample_weights` [N_S] >= 0 say how much evidence each sampled trajectory is (None: 1 each; 0: none at all).
     """
@@ -102,7 +103,7 @@ def backward_step(
     learning_rate = np.float32(config.learning_rate * config.learning_rate_decay**state.rounds_done)
     num_tail = tail_count(demos.num_steps, config.demo_tail_share)
     end, total, parts, measures = _run_updates(
-        state.params, state.opt_state, learning_rate, demo_steps, sample_steps, weights, config, num_tail
+        state.params, state.opt_state, learning_rate, demo_steps, sample_steps, weights, config, num_tail, objective
     )
     updates_made = int(end.updates_made)
     info = BackwardInfo(
@@ -271,7 +272,7 @@ def _shorten(params: Params, step: Params, samples: Steps, config: BackwardConfi
     return at(halvings), halvings > 0
 
 
-@partial(jax.jit, static_argnames=("config", "num_tail"))
+@partial(jax.jit, static_argnames=("config", "num_tail", "objective"))
 def _run_updates(
     params: Params,
     opt_state: Any,
@@ -281,6 +282,7 @@ def _run_updates(
     sample_weights: jax.Array,
     config: BackwardConfig,
     num_tail: int,
+    objective: Objective,
 ) -> tuple[_Loop, jax.Array, LossInfo, dict[str, jax.Array]]:
     """The loop over updates; then loss, its parts and the KLs at the parameters it ends with."""
     demos = demos._replace(old_log_zeta=_log_zeta(params, demos, config))
@@ -291,7 +293,7 @@ def _run_updates(
         return (loop.updates_made < config.updates) & ~loop.step_shortened
 
     def update(loop: _Loop) -> _Loop:
-        gradient, _ = jax.grad(loss, has_aux=True)(loop.params, demos, samples, sample_weights, config, num_tail)
+        gradient, _ = jax.grad(objective, has_aux=True)(loop.params, demos, samples, sample_weights, config, num_tail)
         direction, opt_state = _optimizer().update(gradient, loop.opt_state)
         step = jax.tree.map(lambda d: -learning_rate * d, direction)
         if has_limits:
@@ -302,5 +304,5 @@ def _run_updates(
 
     start = _Loop(params, opt_state, jnp.zeros(()), jnp.asarray(0), jnp.asarray(False))
     end = jax.lax.while_loop(goes_on, update, start)
-    total, parts = loss(end.params, demos, samples, sample_weights, config, num_tail)
+    total, parts = objective(end.params, demos, samples, sample_weights, config, num_tail)
     return end, total, parts, _measure(end.params, samples, config)

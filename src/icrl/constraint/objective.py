@@ -4,6 +4,7 @@ All terms are means per step (fidelity F3), so that the data, the regulariser an
 whatever the horizon: the data terms are divided by the mean length of the trajectories that they sum over.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -39,6 +40,10 @@ class LossInfo(NamedTuple):
     """Mean -log ζ of the worst demonstrated steps (0 when off)."""
     smoothness: jax.Array
     """Mean squared gradient of the logit in its inputs (0 when off)."""
+
+
+Objective = Callable[[Params, Steps, Steps, jax.Array, BackwardConfig, int], tuple[jax.Array, LossInfo]]
+"""What a backward step descends: (θ, demos, samples, sample_weights [N_S], config, num_tail) -> (loss, its parts)."""
 
 
 def masked_mean(values: jax.Array, mask: jax.Array) -> jax.Array:
