@@ -6,6 +6,7 @@ Each function takes raw pairs (s, a): observations [..., o], actions [..., a] (o
 
 import numpy as np
 
+from icrl.tasks.bridges_map import LOWER_BRIDGE, RIVER
 from icrl.types import AnyArray, BoolArray
 
 WALL_X = -3.0
@@ -33,6 +34,13 @@ def point_wall(observations: AnyArray, actions: AnyArray) -> BoolArray:
 def lap_grid_anticlockwise(observations: AnyArray, actions: AnyArray) -> BoolArray:
     """a = anticlockwise, wherever the agent is."""
     return np.asarray(np.asarray(actions) == ANTICLOCKWISE)
+
+
+def bridges_lion(observations: AnyArray, actions: AnyArray) -> BoolArray:
+    """(x, y) on the lower bridge: −1 < x < 1 and −2.5 ≤ y ≤ −1.5."""
+    x, y = np.asarray(observations)[..., 0], np.asarray(observations)[..., 1]
+    (left, right), (low, high) = RIVER, LOWER_BRIDGE
+    return np.asarray((x > left) & (x < right) & (y >= low) & (y <= high))
 
 
 def _behind_wall(observations: AnyArray) -> BoolArray:
