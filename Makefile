@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 
 # A .venv counts as broken when its Python is gone, when it holds another checkout's icrl, or when PYTHON was given
 # and is another version. What is broken is made anew; what is only older than pyproject.toml is brought up to date.
-WANTED := $(if $(filter file,$(origin PYTHON)),,$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null))
+WANTED := $(if $(filter file,$(origin PYTHON)),,$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo none))
 STATE := $(shell $(BIN)/python -c 'import icrl, os, sys; \
 	here = os.path.realpath(icrl.__file__).startswith(os.path.realpath(".") + os.sep); \
 	print("good" if here and "$(WANTED)" in ("", "%d.%d" % sys.version_info[:2]) else "broken")' 2>/dev/null)
