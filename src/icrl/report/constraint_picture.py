@@ -1,7 +1,8 @@
 """`constraint.png`: the learned constraint as a picture, beside the true one where it is known."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,8 +11,9 @@ from icrl.tasks.lap_grid import NUM_CELLS, cell_to_observation, draw_lap_grid
 from icrl.tasks.task import Scenario
 from icrl.types import AnyArray, FloatArray, Trajectories
 
-_BINS = 60
-_MOST_PANELS = 6
+_TITLES = ("true constraint (never shown to the learner)", "learned constraint")
+_BINS, _POINTS, _MAP_CELLS = 60, 200, 100
+_MOST_PANELS, _MOST_PATHS, _MOST_STATES = 6, 10, 16
 
 
 def draw_constraint(
@@ -23,11 +25,16 @@ def draw_constraint(
 
     figure = Figure(figsize=(10, 5.4), layout="constrained")
     FigureCanvasAgg(figure)
-    draw = _draw_lap if scenario.task.name == "lap-grid" else _draw_slices
-    draw(figure, scenario, constraint, demos, samples)
+    _drawing_of(scenario)(figure, scenario, constraint, demos, samples)
     temporary = path.with_name(f".{path.name}")
     figure.savefig(temporary, dpi=130, format="png")
     temporary.replace(path)
+
+
+def _drawing_of(scenario: Scenario) -> Callable[..., None]:
+    if scenario.task.name == "lap-grid":
+        return _draw_lap
+    return _draw_plane if {"x", "y"} <= set(scenario.task.observation_names) else _draw_slices
 
 
 def _draw_lap(
@@ -38,66 +45,136 @@ def _draw_lap(
     actions = np.tile(np.arange(2), NUM_CELLS)
     true = 1.0 - scenario.violates(observations, actions)
     learned = constraint.feasibility(observations, actions)
-    for axes, values, title in zip(
-        figure.subplots(1, 2), (true, learned), ("true constraint (never shown to the learner)", "learned constraint"),
-        strict=True,
-    ):  # fmt: skip
+    for axes, values, title in zip(figure.subplots(1, 2), (true, learned), _TITLES, strict=True):
         draw_lap_grid(axes, feasibility=np.asarray(values, np.float64).reshape(NUM_CELLS, 2))
         axes.set_title(title, fontsize=12)
+
+
+def _draw_plane(
+    figure: Any, scenario: Scenario, constraint: LearnedConstraint, demos: Trajectories, samples: Trajectories
+) -> None:
+    """Over the plane (x, y), all else as demonstrated: true on the left, learned on the right."""
+    names = scenario.task.observation_names
+    columns = [names.index("x"), names.index("y")]
+    observations, actions = _some_pairs(demos)
+    ranges = [_range(np.concatenate([_pairs(t)[0][:, c] for t in (demos, samples)])) for c in columns]
+    xs, ys = (np.linspace(*limits, _MAP_CELLS) for limits in ranges)
+    shape = (_MAP_CELLS, _MAP_CELLS, len(observations))
+    states = np.broadcast_to(observations, (*shape, observations.shape[1])).copy()  # [y, x, states, o]
+    states[..., columns[0]], states[..., columns[1]] = xs[None, :, None], ys[:, None, None]
+    choices = np.broadcast_to(actions, (*shape, *actions.shape[1:]))
+    true = np.mean(~scenario.violates(states, choices), axis=-1)
+    learned = np.mean(constraint.feasibility(states, choices), axis=-1)
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    for axes, values, title in zip(panels, (true, learned), _TITLES, strict=True):
+        image = axes.imshow(
+            values,
+            extent=(*ranges[0], *ranges[1]),
+            origin="lower",
+            aspect="auto",
+            cmap="RdYlBu",
+            alpha=0.75,
+            vmin=0,
+            vmax=1,
+        )
+        for trajectories, colour, label in ((demos, "black", "demonstrations"), (samples, "#d97706", "agent")):
+            _draw_paths(axes, trajectories, columns, colour, label)
+        axes.set(xlabel="x", title=title)
+    panels[0].set_ylabel("y")
+    panels[1].legend(fontsize=8, loc="upper right", framealpha=0.9)
+    figure.colorbar(image, ax=panels, label="feasibility ζ", shrink=0.8, pad=0.01)
+    figure.suptitle(f"{scenario.task.name}: {scenario.constraint}", fontsize=11)
+
+
+def _draw_paths(axes: Any, trajectories: Trajectories, columns: list[int], colour: str, label: str) -> None:
+    for index in range(min(trajectories.num_trajectories, _MOST_PATHS)):
+        path = trajectories.observations[index, : trajectories.lengths[index]]
+        axes.plot(path[:, columns[0]], path[:, columns[1]], color=colour, lw=0.9, alpha=0.8, label=label)
+        label = "_another"  # matplotlib leaves labels that begin with an underscore out of the legend
 
 
 def _draw_slices(
     figure: Any, scenario: Scenario, constraint: LearnedConstraint, demos: Trajectories, samples: Trajectories
 ) -> None:
-    """Mean feasibility over each feature, on demonstrated and on sampled states, for the features that matter most."""
-    names = list(constraint.features.names)
-    pools = [_pairs(demos), _pairs(samples)]
-    values = [_feature_values(constraint, *pool) for pool in pools]
-    zeta = [constraint.feasibility(*pool) for pool in pools]
-    spread = [_spread(np.concatenate([v[:, i] for v in values]), np.concatenate(zeta)) for i in range(len(names))]
-    shown = sorted(np.argsort(spread)[::-1][:_MOST_PANELS])
-    grid = np.atleast_1d(figure.subplots(2, 3) if len(shown) > 3 else figure.subplots(1, len(shown))).ravel()
-    for axes, index in zip(grid, shown, strict=False):
-        for v, z, colour, label in zip(values, zeta, ("#2563c9", "#d97706"), ("demos", "agent"), strict=True):
-            centres, means, share = _binned(v[:, index], z)
-            axes.plot(centres, means, color=colour, label=f"ζ on states of {label}")
-            axes.fill_between(centres, share, color=colour, alpha=0.15, lw=0)
-        axes.set(xlabel=names[index], ylim=(-0.02, 1.04))
-        axes.axhline(0.5, color="#999999", lw=0.6, ls=":")
-    grid[0].legend(fontsize=8, loc="center right")
-    for axes in grid[len(shown) :]:
+    """ζ as one feature is changed and all else stays as demonstrated, for the features that matter most."""
+    features = constraint.features
+    numeric = [i for i, c in enumerate(features.columns) if c < features.num_observations or not features.discrete]
+    slices = [_slice(scenario, constraint, demos, samples, features.columns[i]) for i in numeric]
+    order = np.argsort([-np.ptp(s.feasibility) for s in slices], kind="stable")[:_MOST_PANELS]
+    shape = (2, 3) if len(order) > 3 else (1, max(len(order), 1))
+    grid = np.atleast_1d(figure.subplots(*shape, sharey=True)).ravel()
+    for axes, index in zip(grid, sorted(order), strict=False):
+        _draw_slice(axes, slices[index], features.names[numeric[index]])
+    for axes in grid[len(order) :]:
         axes.set_axis_off()
+    if len(order):
+        figure.legend(*grid[0].get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=4)
     figure.suptitle(
-        f"{scenario.task.name}: learned feasibility ζ over single features (shaded: where the states are)   "
+        f"{scenario.task.name}: learned feasibility as one feature changes and all else stays as demonstrated\n"
         f"truth: {scenario.constraint}", fontsize=11,
     )  # fmt: skip
+
+
+class _Slice(NamedTuple):
+    """What happens along one feature."""
+
+    values: FloatArray
+    feasibility: FloatArray
+    """Mean ζ."""
+    violates: FloatArray
+    """Share of states that are truly forbidden."""
+    seen: tuple[FloatArray, FloatArray]
+    """The feature in demonstrated and in sampled states."""
+
+
+def _slice(
+    scenario: Scenario, constraint: LearnedConstraint, demos: Trajectories, samples: Trajectories, column: int
+) -> _Slice:
+    seen = tuple(_full(*_pairs(trajectories), column) for trajectories in (demos, samples))
+    values = np.linspace(*_range(np.concatenate(seen)), _POINTS)
+    observations, actions = (np.repeat(part[None], _POINTS, axis=0) for part in _some_pairs(demos))  # [points, n, .]
+    width = observations.shape[-1]
+    if column < width:
+        observations[..., column] = values[:, None]
+    else:
+        actions[..., column - width] = values[:, None]
+    feasibility = np.mean(constraint.feasibility(observations, actions), axis=1)
+    return _Slice(values, feasibility, np.mean(scenario.violates(observations, actions), axis=1), (seen[0], seen[1]))
+
+
+def _draw_slice(axes: Any, part: _Slice, name: str) -> None:
+    axes.fill_between(
+        part.values, 0, 1, where=part.violates > 0.5, color="#a50026", alpha=0.15, lw=0, label="truly forbidden"
+    )
+    axes.plot(part.values, part.feasibility, color="#222222", lw=1.8, label="learned ζ")
+    edges = np.linspace(part.values[0], part.values[-1], _BINS + 1)
+    for seen, colour, label in zip(part.seen, ("#313695", "#d97706"), ("demonstrations", "agent"), strict=True):
+        counts = np.histogram(seen, edges)[0]
+        heights = 0.25 * counts / max(int(counts.max()), 1)
+        axes.stairs(heights, edges, fill=True, color=colour, alpha=0.35, label=f"where they are: {label}")
+    axes.set(xlabel=name, xlim=(part.values[0], part.values[-1]), ylim=(-0.02, 1.04))
+    axes.axhline(0.5, color="#999999", lw=0.6, ls=":")
+
+
+def _range(seen: FloatArray) -> tuple[float, float]:
+    """The range of what was seen, widened on both sides: what is forbidden begins where the expert turned back."""
+    low, high = float(seen.min()), float(seen.max())
+    margin = 0.35 * (high - low) or 1.0
+    return low - margin, high + margin
 
 
 def _pairs(trajectories: Trajectories) -> tuple[AnyArray, AnyArray]:
     return trajectories.observations[trajectories.mask], trajectories.actions[trajectories.mask]
 
 
-def _feature_values(constraint: LearnedConstraint, observations: AnyArray, actions: AnyArray) -> FloatArray:
-    from icrl.constraint.features import extract
-
-    return np.asarray(extract(constraint.features, observations, actions))
-
-
-def _spread(values: FloatArray, zeta: FloatArray) -> float:
-    """How much the mean of ζ varies over the bins of a feature, weighted by how many states they hold."""
-    _, means, share = _binned(values, zeta)
-    known = ~np.isnan(means)
-    weights = share[known] / max(float(share[known].sum()), 1e-9)
-    centre = float(np.sum(weights * means[known]))
-    return float(np.sum(weights * (means[known] - centre) ** 2))
+def _some_pairs(trajectories: Trajectories) -> tuple[AnyArray, AnyArray]:
+    """A few demonstrated pairs, evenly spread, for everything that is not being drawn."""
+    observations, actions = _pairs(trajectories)
+    chosen = np.unique(np.linspace(0, len(observations) - 1, _MOST_STATES).astype(int))
+    return observations[chosen], actions[chosen]
 
 
-def _binned(values: FloatArray, zeta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Bin centres, mean ζ in each (NaN where empty), and the bins' shares scaled to a highest of 1."""
-    low, high = float(values.min()), float(values.max())
-    edges = np.linspace(low, high if high > low else low + 1.0, _BINS + 1)
-    index = np.clip(np.digitize(values, edges) - 1, 0, _BINS - 1)
-    counts = np.bincount(index, minlength=_BINS)
-    sums = np.bincount(index, weights=zeta, minlength=_BINS)
-    means = np.divide(sums, counts, out=np.full(_BINS, np.nan), where=counts > 0)
-    return (edges[:-1] + edges[1:]) / 2, means, counts / max(int(counts.max()), 1)
+def _full(observations: AnyArray, actions: AnyArray, column: int) -> FloatArray:
+    """One column of the vector [observation..., action...]."""
+    width = observations.shape[1]
+    return np.asarray(observations[:, column] if column < width else actions[:, column - width])
