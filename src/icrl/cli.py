@@ -12,13 +12,15 @@ icrl: learn the constraint an expert was obeying, from its demonstrations.
   icrl learn TASK        learn a constraint, and an agent that respects it
   icrl evaluate DIR      judge a run against the true constraint
   icrl collect TASK      train an expert under the true constraint and record it
+  icrl suite NAME        make many runs: every method, many seeds
+  icrl report DIR...     tables and figures from runs
   icrl demos check PATH  describe demonstrations, and what to be wary of
   icrl tasks             list the tasks
 
 `icrl VERB --help` shows all settings of a verb. Start with: icrl learn lap-grid
 """
 
-VERBS = ("learn", "evaluate", "collect", "demos", "tasks")
+VERBS = ("learn", "evaluate", "collect", "suite", "report", "demos", "tasks")
 
 
 def main(argv: Sequence[str] | None = None) -> None:

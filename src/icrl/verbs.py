@@ -3,7 +3,7 @@
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from tyro.conf import Positional
@@ -75,6 +75,34 @@ class DemosCheckArgs:
     """A file (npz, CSV, Parquet), a folder of such files, or a Minari dataset (id or folder)."""
     task: str | None = None
     """Check the demonstrations against this task."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteArgs:
+    """Make all runs of a suite. Finished ones are skipped: stop it and start it again at any time."""
+
+    name: Positional[str]
+    """lap-grid, lap-grid-long, half-cheetah or ant."""
+    seeds: int | None = None
+    """Seeds of every entry; None: as the suite says."""
+    jobs: int = 2
+    """Runs at a time, each a process with one thread."""
+    out: Path | None = None
+    """Where the run directories go; None: runs/NAME."""
+    steps: int | None = None
+    """Environment steps of every run; None: as the suite says."""
+    collect: Path | None = None
+    """After the last run, write the report (scores, table, figures) into this directory, e.g. results/NAME."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportArgs:
+    """Tables and figures from run directories."""
+
+    directories: Positional[tuple[Path, ...]]
+    """Run directories, or directories of run directories (runs/NAME)."""
+    out: Path
+    """Directory for scores.json, table.md, command.txt and the figures (PNG and SVG)."""
 
 
 def learn(arguments: list[str]) -> None:
@@ -156,6 +184,41 @@ def collect(arguments: list[str]) -> None:
     print_references(demos, args.out, console)
 
 
+def suite(arguments: list[str]) -> None:
+    """`icrl suite NAME`."""
+    args = tyro.cli(SuiteArgs, prog="icrl suite", args=arguments)
+    configure_jax()
+
+    from rich.console import Console
+
+    from icrl.experiment.suite import expand, run_suite
+    from icrl.experiment.suite_display import SuiteDisplay, print_outcome
+    from icrl.experiment.suites import find_suite
+
+    found = find_suite(args.name)
+    out = args.out or Path("runs") / args.name
+    runs = expand(found, out, args.seeds, args.steps)
+    console = Console()
+    with SuiteDisplay(f"suite {found.name}: {found.purpose}", runs, console) as display:
+        outcome = run_suite(runs, out, args.jobs, display, f"icrl suite {' '.join(arguments)}")
+    print_outcome(outcome, out, console)
+    if args.collect is not None:
+        report([str(out), "--out", str(args.collect)])
+    if outcome.failed:
+        raise SystemExit(1)
+
+
+def report(arguments: list[str]) -> None:
+    """`icrl report DIR... --out PATH`."""
+    args = tyro.cli(ReportArgs, prog="icrl report", args=arguments)
+    from rich.console import Console
+
+    from icrl.report.page import write_report
+
+    for path in write_report(list(args.directories), args.out, f"icrl report {' '.join(arguments)}"):
+        Console().print(f"Wrote {path}", highlight=False, soft_wrap=True)
+
+
 def demos(arguments: list[str]) -> None:
     """`icrl demos check PATH`."""
     if not arguments or arguments[0] in ("-h", "--help"):
@@ -220,18 +283,9 @@ def _scenario(name: str) -> "Scenario":
 
 def _demos(path: str | None, scenario: "Scenario") -> "tuple[Demonstrations, str]":
     """Demonstrations, given or shipped, checked against the task; and where they came from."""
-    from icrl.demos.dataset import check_against, shipped_demos
-    from icrl.demos.formats import load_demos
+    from icrl.experiment.inputs import open_demos
 
-    if path is not None and not path.startswith("shipped:"):
-        found: Any = load_demos(path)
-        check_against(found, scenario.task)
-        return found, path
-    if scenario.demos is None:
-        raise InputError(f"no demonstrations ship with {scenario.task.name}: give some with --demos PATH.")
-    found = load_demos(shipped_demos(scenario.demos))
-    check_against(found, scenario.task)
-    return found, f"shipped:{scenario.demos}"
+    return open_demos(path, scenario)
 
 
 def _require_counts(seed: int, **counts: int) -> None:

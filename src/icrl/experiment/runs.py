@@ -31,6 +31,8 @@ class RunSpec:
     """Path or name of the demonstrations."""
     episodes: int = 100
     """Episodes of the final evaluation."""
+    label: str | None = None
+    """Name in tables and figures; None: the method's, with the preset's unless that is the default."""
 
 
 class Display(Protocol):
@@ -93,7 +95,8 @@ def run_learning(
     truth = evaluate_policy(scenario, last.policy, spec.episodes, spec.seed)
     scores = make_scores(spec, demos, last.steps, truth, seconds)
     run.finish(scores, {"violating_episodes": truth.violating_episodes, "nominal_return": truth.nominal_return,
-                        "episodes": spec.episodes, "preset": spec.preset, "versions": library_versions()})  # fmt: skip
+                        "episodes": spec.episodes, "preset": spec.preset, "label": spec.label,
+                        "versions": library_versions()})  # fmt: skip
     return scores, last
 
 

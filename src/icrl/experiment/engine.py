@@ -1,0 +1,108 @@
+"""Running many jobs in processes of one thread each. Nothing here knows what a job computes."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+ONE_THREAD = {"ICRL_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+_POLL_SECONDS = 0.1
+_PATIENCE_SECONDS = 10.0
+"""How long a child may take to end after it was asked to."""
+
+
+class Job(NamedTuple):
+    """A module to run in a process of its own."""
+
+    name: str
+    module: str
+    arguments: tuple[str, ...]
+    message: str
+    """One line for its standard input, which then stays open until the job is to end."""
+    errors: Path
+    """File for its standard error."""
+
+
+class Watcher(Protocol):
+    """Something that is told how the jobs get on."""
+
+    def started(self, job: Job, process_id: int) -> None:
+        """A job was started."""
+
+    def ended(self, job: Job, exit_code: int) -> None:
+        """A job ended by itself."""
+
+    def waiting(self) -> None:
+        """Called several times a second."""
+
+
+def run_jobs(jobs: Sequence[Job], num_processes: int, watcher: Watcher) -> None:
+    """Run the jobs, `num_processes` at a time; a failing one does not disturb the others.
+
+    Whatever raises (Ctrl-C, the watcher) ends the children that are running before it is passed on.
+    """
+    todo = list(reversed(jobs))
+    running: list[tuple[Job, subprocess.Popen[bytes]]] = []
+    try:
+        while todo or running:
+            while todo and len(running) < num_processes:
+                job = todo.pop()
+                process = _start(job)
+                running.append((job, process))
+                _send(process, job.message)
+                watcher.started(job, process.pid)
+            ended = [(job, process) for job, process in running if process.poll() is not None]
+            running = [(job, process) for job, process in running if process.returncode is None]
+            for job, process in ended:
+                _close_lifeline(process)
+                watcher.ended(job, process.returncode)
+            watcher.waiting()
+            if not ended:
+                time.sleep(_POLL_SECONDS)
+    finally:
+        _end([process for _, process in running])
+
+
+def _start(job: Job) -> subprocess.Popen[bytes]:
+    with job.errors.open("wb") as errors:
+        return subprocess.Popen(
+            [sys.executable, "-m", job.module, *job.arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            env={**os.environ, **ONE_THREAD},
+            start_new_session=True,  # Ctrl-C reaches this process alone, which then ends its children in order
+        )
+
+
+def _send(process: subprocess.Popen[bytes], message: str) -> None:
+    if process.stdin is not None:
+        try:
+            process.stdin.write(message.encode() + b"\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            return  # it died at once: its exit code tells
+
+
+def _close_lifeline(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin is not None:
+        try:
+            process.stdin.close()
+        except BrokenPipeError:
+            return
+
+
+def _end(processes: list[subprocess.Popen[bytes]]) -> None:
+    for process in processes:
+        process.terminate()
+        _close_lifeline(process)
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    for process in processes:
+        try:
+            process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

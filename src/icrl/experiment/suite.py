@@ -1,0 +1,250 @@
+"""A suite: rows of runs (scenario x method x preset x seeds x changes), each made once, whatever interrupts it."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from icrl.config import LearnConfig
+from icrl.errors import InputError
+from icrl.experiment.engine import Job, Watcher, run_jobs
+from icrl.experiment.inputs import open_demos
+from icrl.experiment.run_directory import CONFIG, CONSTRAINT, METRICS, POLICY, SCORES, RunDirectory, to_json, write_json
+from icrl.experiment.runs import RunSpec
+from icrl.experiment.specs import spec_from_json
+from icrl.presets import preset
+from icrl.tasks.registry import make_scenario
+
+ERROR, COMMAND = "error.txt", "command.txt"
+_OURS = {CONFIG, METRICS, POLICY, CONSTRAINT, ERROR, "constraint.png"}
+"""All that a run that did not finish may have left behind."""
+
+Change = Callable[[LearnConfig], LearnConfig]
+
+
+def unchanged(config: LearnConfig) -> LearnConfig:
+    """The preset as it is."""
+    return config
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One row of a suite: the same run with several seeds."""
+
+    label: str
+    """Name in directories, tables and figures; also tells entries apart."""
+    task: str
+    method: str = "icrl"
+    preset: str = "default"
+    seeds: int = 10
+    """Seeds 0, 1, ..., seeds - 1."""
+    change: Change = unchanged
+    """Made to the preset's settings."""
+    demos: str | None = None
+    """Path or id of demonstrations; None: those that ship with the task."""
+    episodes: int = 100
+    """Episodes of the final evaluation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suite:
+    """Runs that belong in one table."""
+
+    name: str
+    purpose: str
+    entries: tuple[Entry, ...]
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        labels = [entry.label for entry in self.entries]
+        if not labels or len(set(labels)) != len(labels) or not all(_is_file_name(label) for label in labels):
+            raise InputError(
+                f"suite {self.name!r} needs entries with different labels fit for file names; got {labels}."
+            )
+
+
+class PlannedRun(NamedTuple):
+    """A run of a suite and where it lives."""
+
+    spec: RunSpec
+    directory: Path
+
+
+class Outcome(NamedTuple):
+    """How a suite went: directory names."""
+
+    skipped: list[str]
+    """Were finished already."""
+    finished: list[str]
+    failed: list[str]
+
+
+def expand(suite: Suite, out: Path, seeds: int | None = None, steps: int | None = None) -> list[PlannedRun]:
+    """Every run of the suite, seed by seed; `seeds` and `steps` replace those of all entries."""
+    for name, value in (("--seeds", seeds), ("--steps", steps)):
+        if value is not None and value < 1:
+            raise InputError(f"{name} must be an integer >= 1, got {value}.")
+    sources = {(e.task, e.demos): open_demos(e.demos, make_scenario(e.task))[1] for e in suite.entries}
+    runs = []
+    for seed in range(seeds or max(entry.seeds for entry in suite.entries)):
+        for entry in suite.entries:
+            if seed < (seeds or entry.seeds):
+                config = entry.change(preset(entry.preset, entry.task))
+                config = config if steps is None else replace(config, steps=steps)
+                spec = RunSpec(
+                    task=entry.task,
+                    method=entry.method,
+                    preset=entry.preset,
+                    seed=seed,
+                    config=config,
+                    demos=sources[entry.task, entry.demos],
+                    episodes=entry.episodes,
+                    label=entry.label,
+                )
+                runs.append(PlannedRun(spec, out / f"{entry.label}-seed{seed}"))
+    return runs
+
+
+def make_ready(run: PlannedRun) -> bool:
+    """Does the run still have to be made? What an interrupted or failed attempt at it left behind is removed.
+
+    Only a directory that is clearly such an attempt is touched; any other content is an `InputError`.
+    """
+    directory = run.directory
+    if not directory.exists() or (directory.is_dir() and not any(directory.iterdir())):
+        return True
+    if not directory.is_dir():
+        raise InputError(f"{directory} is a file, expected a run directory: choose another --out.")
+    found = {path.name for path in directory.iterdir()}
+    if CONFIG in found:
+        _require_same(run)
+    if SCORES in found:
+        return False
+    temporary = {name for name in found if name.startswith(".")}  # files that were being written
+    strange = found - _OURS - temporary
+    begun = CONFIG in found or ERROR in found or all(name.startswith(f".{CONFIG}") for name in found)
+    if strange or not begun:
+        raise InputError(
+            f"{directory} holds files that no run of this suite wrote ({', '.join(sorted(strange or found)[:5])}): "
+            "nothing was touched. Choose another --out, or move it away."
+        )
+    shutil.rmtree(directory)
+    return True
+
+
+def _require_same(run: PlannedRun) -> None:
+    there = spec_from_json(RunDirectory(run.directory).config())
+    if there != run.spec:
+        old, new = _flat(to_json(there)), _flat(to_json(run.spec))
+        differing = [f"{key} {old.get(key)!r} (now {new[key]!r})" for key in new if old.get(key) != new[key]]
+        raise InputError(
+            f"{run.directory} holds a run with other settings: {', '.join(differing[:5])}. Nothing was touched. "
+            "Runs with different settings do not belong in one table: choose another --out, or move the old runs away."
+        )
+
+
+def run_suite(runs: list[PlannedRun], out: Path, jobs: int, watcher: Watcher, command: str) -> Outcome:
+    """Make all runs that are not finished yet, `jobs` at a time; `out/scores.json` always holds what is finished."""
+    if jobs < 1:
+        raise InputError(f"--jobs must be an integer >= 1, got {jobs}.")
+    out.mkdir(parents=True, exist_ok=True)
+    with _only_one(out):
+        todo = [run for run in runs if make_ready(run)]
+        recorder = _Recorder(out, {run.directory.name: run for run in todo}, watcher)
+        planned = [_job(run) for run in todo]
+        _write_command(out, command)
+        write_scores(out)
+        try:
+            run_jobs(planned, jobs, recorder)
+        finally:
+            for job in planned:
+                job.errors.unlink(missing_ok=True)
+    names = {run.directory.name for run in todo}
+    skipped = [run.directory.name for run in runs if run.directory.name not in names]
+    return Outcome(skipped, recorder.finished, recorder.failed)
+
+
+class _Recorder:
+    """Keeps the suite's files up to date, and passes everything on."""
+
+    def __init__(self, out: Path, runs: dict[str, PlannedRun], watcher: Watcher) -> None:
+        self.out, self.runs, self.watcher = out, runs, watcher
+        self.finished: list[str] = []
+        self.failed: list[str] = []
+
+    def started(self, job: Job, process_id: int) -> None:
+        self.watcher.started(job, process_id)
+
+    def ended(self, job: Job, exit_code: int) -> None:
+        directory = self.runs[job.name].directory
+        if exit_code == 0 and RunDirectory(directory).finished:
+            self.finished.append(job.name)
+            write_scores(self.out)
+        else:
+            self.failed.append(job.name)
+            directory.mkdir(exist_ok=True)
+            with job.errors.open("a") as file:
+                file.write(f"\nThe run ended with exit code {exit_code}.\n")
+            os.replace(job.errors, directory / ERROR)
+        self.watcher.ended(job, exit_code)
+
+    def waiting(self) -> None:
+        self.watcher.waiting()
+
+
+def read_scores(out: Path) -> list[dict[str, Any]]:
+    """The scores of all finished runs in a directory, by label and seed."""
+    runs = [RunDirectory(path) for path in sorted(out.iterdir()) if path.is_dir() and not path.name.startswith(".")]
+    scores = [run.scores() for run in runs if run.finished]
+    return sorted(scores, key=lambda s: (str(s["scenario"]), str(s.get("label")), int(s["seed"])))
+
+
+def write_scores(out: Path) -> None:
+    """Bring `out/scores.json` up to date."""
+    write_json(out / SCORES, read_scores(out))
+
+
+def _write_command(out: Path, command: str) -> None:
+    """Record the command that made the runs in a directory, after those that made others before."""
+    path = out / COMMAND
+    known = path.read_text().splitlines() if path.exists() else []
+    path.write_text("\n".join([*(line for line in known if line != command), command]) + "\n")
+
+
+def _job(run: PlannedRun) -> Job:
+    return Job(
+        name=run.directory.name,
+        module="icrl.experiment.worker",
+        arguments=(str(run.directory),),
+        message=json.dumps(to_json(run.spec)),
+        errors=run.directory.with_name(f".{run.directory.name}.stderr"),
+    )
+
+
+@contextmanager
+def _only_one(out: Path) -> Iterator[None]:
+    """Two suites in one directory would remove each other's runs."""
+    import fcntl
+
+    with (out / ".lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError(f"another suite is running in {out}: wait for it, or choose another --out.") from error
+        yield
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    """Nested settings with dotted names."""
+    if not isinstance(value, dict):
+        return {prefix: value}
+    items = [_flat(item, f"{prefix}.{key}" if prefix else str(key)) for key, item in value.items()]
+    return {key: item for part in items for key, item in part.items()}
+
+
+def _is_file_name(label: str) -> bool:
+    return bool(label) and all(c.isalnum() or c in "-_+=" for c in label)

@@ -1,0 +1,51 @@
+"""One run of a suite in a process of its own: `python -m icrl.experiment.worker DIRECTORY`.
+
+The spec comes as one line of JSON on standard input. The pipe then stays open as a lifeline: when the parent is gone,
+however it went, it closes, and the worker ends too.
+"""
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from icrl.experiment.inputs import open_demos
+from icrl.experiment.methods import Snapshot
+from icrl.experiment.runs import run_learning
+from icrl.experiment.specs import spec_from_json
+from icrl.learn import Progress
+from icrl.tasks.registry import make_scenario
+
+ORPHANED = 130
+"""Exit code of a worker whose parent is gone."""
+
+
+class Silent:
+    """Shows nothing: the parent reads the run directory."""
+
+    def progressed(self, progress: Progress) -> None:
+        """Nothing."""
+
+    def round_done(self, snapshot: Snapshot, metrics: dict[str, Any]) -> None:
+        """Nothing."""
+
+
+def main() -> None:
+    """Make the run."""
+    spec = spec_from_json(json.loads(sys.stdin.readline()))
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    scenario = make_scenario(spec.task)
+    demos, _ = open_demos(spec.demos, scenario)
+    run_learning(spec, scenario, demos, Path(sys.argv[1]), Silent())
+
+
+def _end_with_parent() -> None:
+    while os.read(0, 1024):
+        pass
+    os._exit(ORPHANED)
+
+
+if __name__ == "__main__":
+    main()
