@@ -44,7 +44,9 @@ def categorical_entropy(logits: Array, xp: Any) -> Array:
 def sample_gaussian(rng: np.random.Generator, mean: FloatArray, log_std: FloatArray) -> FloatArray:
     """a = μ + σ ε, ε ~ N(0, I); mean [B, a] -> [B, a] float32."""
     noise = rng.standard_normal(mean.shape, dtype=np.float32)
-    return np.asarray(mean + np.exp(log_std) * noise, np.float32)
+    noise *= np.exp(log_std)
+    noise += mean
+    return noise
 
 
 def sample_categorical(rng: np.random.Generator, logits: FloatArray) -> AnyArray:

@@ -108,9 +108,18 @@ def _orthogonal(rng: np.random.Generator, rows: int, columns: int, gain: float) 
     return gain * (q if rows >= columns else q.T)
 
 
+def flatten(blocks: dict[str, AnyArray], shape: NetworkShape, xp: Namespace) -> AnyArray:
+    """The inverse of `unflatten`."""
+    return xp.concatenate([blocks[name].reshape(-1) for name in shape.sections()])
+
+
 def apply_networks(flat: AnyArray, observations: AnyArray, shape: NetworkShape, xp: Namespace) -> Outputs:
+    """All networks on [B, o] normalised observations, from the flat vector."""
+    return apply_blocks(unflatten(flat, shape), observations, shape, xp)
+
+
+def apply_blocks(p: dict[str, AnyArray], observations: AnyArray, shape: NetworkShape, xp: Namespace) -> Outputs:
     """All networks on [B, o] normalised observations: one wide product, then products batched over networks."""
-    p = unflatten(flat, shape)
     count, batch = shape.num_networks, observations.shape[0]
     wide = xp.tanh(observations @ p["w0"] + p["b0"][None])  # [B, H·h]
     hidden = xp.swapaxes(wide.reshape(batch, count, shape.hidden[0]), 0, 1)  # [H, B, h]
@@ -143,6 +152,10 @@ def apply_policy(policy: PolicyLayers, observations: FloatArray) -> FloatArray:
     """Means or logits [B, a] for [B, o] normalised observations, in NumPy."""
     hidden = observations
     for weight, bias in policy.layers[:-1]:
-        hidden = np.tanh(hidden @ weight + bias)
+        hidden = hidden @ weight
+        hidden += bias
+        np.tanh(hidden, out=hidden)
     weight, bias = policy.layers[-1]
-    return np.asarray(hidden @ weight + bias)
+    outputs = hidden @ weight
+    outputs += bias
+    return outputs

@@ -40,11 +40,31 @@ def update_moments(moments: RunningMoments, batch: FloatArray) -> RunningMoments
     return RunningMoments(mean, squares / count, count)
 
 
+class Scaling(NamedTuple):
+    """A normaliser ready for use many times: x · scale − shift."""
+
+    scale: FloatArray
+    """[o] float32: 1/√(σ² + ε)"""
+    shift: FloatArray
+    """[o] float32: μ/√(σ² + ε)"""
+
+    def apply(self, values: FloatArray) -> FloatArray:
+        """x · scale − shift, clipped; [..., o] -> [..., o] float32."""
+        scaled = np.multiply(values, self.scale, dtype=np.float32, casting="same_kind")
+        scaled -= self.shift
+        np.maximum(scaled, -_CLIP, out=scaled)
+        return np.minimum(scaled, _CLIP, out=scaled)
+
+
+def scaling(moments: RunningMoments) -> Scaling:
+    """The moments as a scale and a shift."""
+    scale = 1.0 / np.sqrt(moments.variance + _EPSILON)
+    return Scaling(scale.astype(np.float32), (moments.mean * scale).astype(np.float32))
+
+
 def normalize(moments: RunningMoments, values: FloatArray) -> FloatArray:
     """(x − μ)/√(σ² + ε), clipped; [..., o] -> [..., o] float32."""
-    scale = 1.0 / np.sqrt(moments.variance + _EPSILON)
-    scaled = values * scale.astype(np.float32) - (moments.mean * scale).astype(np.float32)
-    return np.asarray(np.clip(scaled, -_CLIP, _CLIP), np.float32)
+    return scaling(moments).apply(values)
 
 
 def discounted_returns(rewards: FloatArray, ended: BoolArray, carried: FloatArray, gamma: float) -> FloatArray:

@@ -1,6 +1,7 @@
 """`AgentState`: everything the forward step carries; `Policy`: the part of it that acts, in NumPy alone."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import gymnasium as gym
@@ -10,7 +11,7 @@ import optax
 from icrl.agent.distributions import sample_categorical, sample_gaussian
 from icrl.agent.multiplier import init_multiplier
 from icrl.agent.networks import NetworkShape, PolicyLayers, apply_policy, init_params, network_shape, policy_layers
-from icrl.agent.normalizer import RunningMoments, init_moments, normalize
+from icrl.agent.normalizer import RunningMoments, Scaling, init_moments, scaling
 from icrl.config import ForwardConfig, Respect
 from icrl.tasks.task import Task
 from icrl.types import AnyArray, FloatArray
@@ -43,9 +44,14 @@ class Policy:
     """Scaling of observations; None: they are used as they are."""
     action_space: gym.spaces.Box | gym.spaces.Discrete
 
+    @cached_property
+    def scaling(self) -> Scaling | None:
+        """The moments, made ready once for the many steps of a rollout."""
+        return None if self.moments is None else scaling(self.moments)
+
     def act(self, rng: np.random.Generator, observations: FloatArray) -> AnyArray:
         """Sample actions [B, a] (unclipped) or [B] for raw observations [B, o]."""
-        inputs = observations if self.moments is None else normalize(self.moments, observations)
+        inputs = observations if self.scaling is None else self.scaling.apply(observations)
         outputs = apply_policy(self.layers, inputs)
         if self.layers.log_std is None:
             return sample_categorical(rng, outputs)
