@@ -110,7 +110,8 @@ def _orthogonal(rng: np.random.Generator, rows: int, columns: int, gain: float) 
 
 def flatten(blocks: dict[str, AnyArray], shape: NetworkShape, xp: Namespace) -> AnyArray:
     """The inverse of `unflatten`."""
-    return xp.concatenate([blocks[name].reshape(-1) for name in shape.sections()])
+    flat: AnyArray = xp.concatenate([blocks[name].reshape(-1) for name in shape.sections()])
+    return flat
 
 
 def apply_networks(flat: AnyArray, observations: AnyArray, shape: NetworkShape, xp: Namespace) -> Outputs:
