@@ -1,6 +1,7 @@
 """`LearnedConstraint`: the artefact. NumPy in, NumPy out; two files on disk; neither needs jax nor pickle.
 
-A directory holds `constraint.safetensors` (zeta's layers) and `card.json` (what the inputs are, where it came from).
+A directory holds `constraint.safetensors` (zeta's layers, or its table) and `card.json` (what the inputs are, where it
+came from).
 """
 
 import hashlib
@@ -20,6 +21,7 @@ from safetensors.numpy import save as save_tensors
 from icrl.config import Activation
 from icrl.constraint.features import Features, extract, match
 from icrl.constraint.network import Layer, Params, log_feasibility, logits
+from icrl.constraint.table import Table
 from icrl.errors import InputError
 from icrl.tasks.task import Task
 from icrl.types import AnyArray, BoolArray, FloatArray
@@ -34,10 +36,12 @@ class LearnedConstraint:
 
     features: Features
     """What zeta looks at."""
-    params: Params
-    """Layers of zeta, float32 NumPy arrays."""
-    activation: Activation
+    params: Params = ()
+    """Layers of zeta, float32 NumPy arrays; none when zeta is a table."""
+    activation: Activation = Activation.tanh
     """Non-linearity of the hidden layers."""
+    table: Table | None = None
+    """Zeta as a table, for the tabular methods; None: zeta is a network."""
     threshold: float = 0.5
     """A pair is feasible when ζ is at least this."""
     card: dict[str, Any] = field(default_factory=dict)
@@ -47,11 +51,20 @@ class LearnedConstraint:
         """Validate."""
         if not 0 < self.threshold < 1:
             raise InputError(f"a constraint's threshold must be in (0, 1), got {self.threshold!r}.")
-        _check_params(self.params, self.features.num_features)
+        if self.table is None:
+            _check_params(self.params, self.features.num_features)
+        elif self.params or self.table.num_inputs != self.features.num_features:
+            raise InputError(
+                f"a constraint is a network or a table, not both, and a table over {self.table.num_inputs} inputs "
+                f"needs as many features: got {len(self.params)} layers and {self.features.num_features} features."
+            )
 
     def logits(self, observations: AnyArray, actions: AnyArray) -> FloatArray:
         """Logit of ζ. Shapes: observations [..., o], actions [..., a] (or integer [...] when discrete) -> [...]."""
-        return np.asarray(logits(self.params, _inputs(self.features, observations, actions), self.activation))
+        inputs = _inputs(self.features, observations, actions)
+        if self.table is not None:
+            return self.table.logits(inputs)
+        return np.asarray(logits(self.params, inputs, self.activation))
 
     def feasibility(self, observations: AnyArray, actions: AnyArray) -> FloatArray:
         """ζ(s, a), strictly between 0 and 1. Shapes as in `logits`; float64."""
@@ -73,9 +86,7 @@ class LearnedConstraint:
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Write `constraint.safetensors` and `card.json`, each whole or not at all; a checksum ties them together."""
-        tensors: dict[str, AnyArray] = {}
-        for i, layer in enumerate(self.params):
-            tensors |= {f"layer{i}.weight": layer.weight, f"layer{i}.bias": layer.bias}
+        tensors = _tensors(self)
         data = save_tensors({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()})
         definition = _definition(self)
         card = {"definition": definition, "checksum": _checksum(definition, data), "provenance": self.card}
@@ -99,7 +110,9 @@ def load_constraint(directory: str | os.PathLike[str]) -> LearnedConstraint:
         if definition["format"] != FORMAT:
             raise InputError(f"{path / CARD}: expected format {FORMAT!r}, got {definition['format']!r}.")
         checksum, provenance = card["checksum"], dict(card["provenance"])
-        features, activation, threshold, sizes = _parse_definition(definition)
+        features, threshold = _parse_definition(definition)
+        # the first cards had no kind: they are networks
+        parse = {"network": _parse_network, "table": _parse_table}[definition.get("kind", "network")]
     except InputError:
         raise
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
@@ -107,9 +120,8 @@ def load_constraint(directory: str | os.PathLike[str]) -> LearnedConstraint:
             f"{path / CARD} is not the card of a constraint: {error!r}. Save the constraint again."
         ) from error
     try:
-        params = _parse_tensors(load_tensors(data), sizes)
         constraint = LearnedConstraint(
-            features=features, params=params, activation=activation, threshold=threshold, card=provenance
+            features=features, threshold=threshold, card=provenance, **parse(load_tensors(data), definition)
         )
     except (SafetensorError, KeyError, ValueError, TypeError) as error:
         raise InputError(f"{path / TENSORS} does not hold the constraint of its card: {error}") from error
@@ -163,9 +175,24 @@ def _check_params(params: Params, num_inputs: int) -> None:
         raise InputError(f"a constraint must end in 1 logit, got {width if params else 0}.")
 
 
+def _tensors(constraint: LearnedConstraint) -> dict[str, AnyArray]:
+    """What `constraint.safetensors` holds."""
+    if constraint.table is not None:
+        return {"table.rows": constraint.table.rows, "table.feasibility": constraint.table.feasibility}
+    tensors: dict[str, AnyArray] = {}
+    for i, layer in enumerate(constraint.params):
+        tensors |= {f"layer{i}.weight": layer.weight, f"layer{i}.bias": layer.bias}
+    return tensors
+
+
 def _definition(constraint: LearnedConstraint) -> dict[str, Any]:
     """All of `card.json` that decides what the function is."""
-    features = constraint.features
+    features, table = constraint.features, constraint.table
+    if table is None:
+        sizes = [features.num_features, *(int(layer.bias.shape[0]) for layer in constraint.params)]
+        form = {"kind": "network", "activation": constraint.activation.value, "layer_sizes": sizes}
+    else:
+        form = {"kind": "table", "table_sizes": [*table.rows.shape, table.num_actions]}
     return {
         "format": FORMAT,
         "features": list(features.names),
@@ -175,14 +202,13 @@ def _definition(constraint: LearnedConstraint) -> dict[str, Any]:
         "num_observations": features.num_observations,
         "num_actions": features.num_actions,
         "discrete": features.discrete,
-        "activation": constraint.activation.value,
-        "layer_sizes": [features.num_features, *(int(layer.bias.shape[0]) for layer in constraint.params)],
+        **form,
         "threshold": constraint.threshold,
     }
 
 
-def _parse_definition(definition: dict[str, Any]) -> tuple[Features, Activation, float, list[int]]:
-    """The inverse of `_definition`."""
+def _parse_definition(definition: dict[str, Any]) -> tuple[Features, float]:
+    """The inverse of `_definition`, as far as both kinds share it."""
     features = Features(
         names=tuple(str(name) for name in definition["features"]),
         columns=tuple(int(column) for column in definition["columns"]),
@@ -196,12 +222,23 @@ def _parse_definition(definition: dict[str, Any]) -> tuple[Features, Activation,
     width = features.num_observations + features.num_actions
     if len(counts) != 1 or not features.names or not all(0 <= c < width for c in features.columns):
         raise ValueError(f"{sorted(counts)} feature names, columns and bounds over a vector of {width}")
+    return features, float(definition["threshold"])
+
+
+def _parse_table(tensors: dict[str, AnyArray], definition: dict[str, Any]) -> dict[str, Any]:
+    """The table of the sizes that the card states."""
+    if sorted(tensors) != ["table.feasibility", "table.rows"]:
+        raise InputError(f"expected the tensors table.rows, table.feasibility, got {', '.join(sorted(tensors))}.")
+    table = Table(rows=tensors["table.rows"], feasibility=tensors["table.feasibility"])
+    sizes = [*table.rows.shape, table.num_actions]
+    if sizes != list(definition["table_sizes"]):
+        raise InputError(f"the card states a table of sizes {definition['table_sizes']}, the file holds {sizes}.")
+    return {"table": table}
+
+
+def _parse_network(tensors: dict[str, AnyArray], definition: dict[str, Any]) -> dict[str, Any]:
+    """Layers of the sizes that the card states, and their activation."""
     sizes = [int(size) for size in definition["layer_sizes"]]
-    return features, Activation(definition["activation"]), float(definition["threshold"]), sizes
-
-
-def _parse_tensors(tensors: dict[str, AnyArray], sizes: list[int]) -> Params:
-    """Layers of the sizes that the card states."""
     names = [f"layer{i}.{part}" for i in range(len(sizes) - 1) for part in ("weight", "bias")]
     if sorted(names) != sorted(tensors):
         raise InputError(f"expected the tensors {', '.join(names)}, got {', '.join(sorted(tensors)) or 'none'}.")
@@ -209,7 +246,7 @@ def _parse_tensors(tensors: dict[str, AnyArray], sizes: list[int]) -> Params:
     shapes = [list(layer.weight.shape) for layer in params]
     if shapes != [[n, m] for n, m in itertools.pairwise(sizes)]:
         raise InputError(f"the card states layers of sizes {sizes}, the file holds weights of shapes {shapes}.")
-    return params
+    return {"params": params, "activation": Activation(definition["activation"])}
 
 
 def _checksum(definition: dict[str, Any], data: bytes) -> str:

@@ -11,6 +11,7 @@ from icrl.agent.rollout import sample_trajectories
 from icrl.agent.state import Policy, init_agent, policy_of
 from icrl.baselines.binary_classifier import cross_entropy
 from icrl.baselines.gail_constraint import log_feasibility_bonus
+from icrl.baselines.greedy import learn_greedy
 from icrl.config import LearnConfig
 from icrl.constraint.backward_step import freeze
 from icrl.constraint.learned import LearnedConstraint
@@ -100,6 +101,38 @@ def run_nominal(
     on_progress: OnProgress,
 ) -> Snapshot:
     """No constraint at all: the reference line. Demonstrations are not looked at."""
+    return _train_under(None, task, config, seed, {}, on_snapshot, on_progress)
+
+
+def run_greedy(
+    task: Task,
+    demos: Demonstrations,
+    config: LearnConfig,
+    seed: int,
+    card: dict[str, Any],
+    on_snapshot: OnSnapshot,
+    on_progress: OnProgress,
+) -> Snapshot:
+    """Greedy inference in the task's tabular form; then, for the scores, an agent under what it found."""
+    constraint, found = learn_greedy(task, demos, card)
+    metrics = {
+        "constraint/findings": len(found.findings),
+        "constraint/log_likelihood_gain": sum(f.gain for f in found.findings),
+    }
+    return _train_under(constraint, task, config, seed, metrics, on_snapshot, on_progress)
+
+
+def _train_under(
+    constraint: LearnedConstraint | None,
+    task: Task,
+    config: LearnConfig,
+    seed: int,
+    metrics: dict[str, Any],
+    on_snapshot: OnSnapshot,
+    on_progress: OnProgress,
+) -> Snapshot:
+    """Rounds of the forward step under a constraint that does not change."""
+    cost = None if constraint is None else constraint.cost
     key = jax.random.key(seed)
     rounds = num_rounds(task, config)
     agent = init_agent(generator(jax.random.fold_in(key, rounds)), task, config.forward)
@@ -108,12 +141,12 @@ def run_nominal(
     for index in range(rounds):
         key_forward, key_sample = jax.random.split(jax.random.fold_in(key, index))
         report = partial(_report, on_progress, steps, rounds)
-        agent, info = forward_step(key_forward, agent, task, train_env, None, config.forward, on_update=report)
+        agent, info = forward_step(key_forward, agent, task, train_env, cost, config.forward, on_update=report)
         rng = generator(key_sample)
         policy = policy_of(agent, task, config.forward)
         samples = sample_trajectories(rng, policy, sample_env, task.horizon, int(rng.integers(2**31)))
         steps += info.steps + samples.num_steps
-        last = Snapshot(index, rounds, steps, policy, None, samples, agent_metrics(info, samples))
+        last = Snapshot(index, rounds, steps, policy, constraint, samples, agent_metrics(info, samples) | metrics)
         on_snapshot(last)
     return last
 
@@ -126,6 +159,7 @@ METHODS: dict[str, Method] = {
     "icrl": run_rounds,
     "binary-classifier": partial(run_rounds, objective=cross_entropy),
     "gail-constraint": partial(run_rounds, objective=cross_entropy, to_bonus=log_feasibility_bonus),
+    "greedy": run_greedy,
     "nominal": run_nominal,
 }
 

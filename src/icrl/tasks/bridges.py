@@ -43,10 +43,15 @@ class BridgesEnv(BatchedEnv):
         self._trail[0, indices] = self.positions[indices]
 
     def advance(self, actions: AnyArray) -> tuple[FloatArray, BoolArray, dict[str, AnyArray]]:
-        """Step, unless there is water; the pay is the closeness of the new place. Episodes never terminate."""
+        """Step, unless there is water; the pay is the closeness of the new place.
+
+        Arriving ends the episode and pays at once what staying would: 1 for this step and for each that is left.
+        """
         self.positions = plane.move(self.positions, actions)
         self._trail[self.elapsed + 1, np.arange(self.num_envs)] = self.positions
-        return plane.closeness(self.positions), np.zeros(self.num_envs, np.bool_), {}
+        arrived = plane.at_goal(self.positions)
+        reward = np.where(arrived, float(self.horizon) - self.elapsed, plane.closeness(self.positions))
+        return reward, arrived, {}
 
     def observations(self) -> AnyArray:
         """[E, 2] of float32: x, y."""
@@ -88,8 +93,9 @@ def draw_bridges(
     if feasibility is not None:
         _draw_feasibility(axes, feasibility)
     for (x, y), label, face in ((plane.START, "S", "white"), (plane.GOAL, "G", "#f5c242")):
-        axes.plot(x, y, "o", ms=17, mfc=face, mec="#3c4550", mew=1.2, zorder=5)
-        axes.text(x, y - 0.02, label, ha="center", va="center", fontsize=10, fontweight="bold", zorder=9)
+        half = plane.GOAL_SIZE if label == "G" else plane.START_SPREAD
+        axes.add_patch(Rectangle((x - half, y - half), 2 * half, 2 * half, fc=face, ec="#3c4550", lw=1.2, zorder=4))
+        axes.text(x, y, label, ha="center", va="center", fontsize=10, fontweight="bold", zorder=9)
     if lion:
         _draw_lion(axes, (0.0, sum(plane.LOWER_BRIDGE) / 2))
     if trajectories is not None:
@@ -103,36 +109,39 @@ def _draw_river(axes: Any) -> None:
 
     (left, right), bottom = plane.RIVER, -plane.HEIGHT / 2
     axes.add_patch(Rectangle((left, bottom), right - left, plane.HEIGHT, fc=_WATER, ec="#7fb2d1", lw=1.0, zorder=1))
-    along = np.linspace(0.0, 0.5, 30)
+    along = np.linspace(0.0, 0.8, 40)
     rng = np.random.default_rng(4)
-    for y in np.arange(bottom + 0.3, -bottom, 0.45):
-        x = rng.uniform(left + 0.1, right - 0.6)
-        axes.plot(x + along, y + 0.04 * np.sin(along * 25.0), color="white", lw=1.0, alpha=0.7, zorder=1)
+    for y in np.repeat(np.arange(bottom + 0.35, -bottom, 0.5), 2):
+        x = rng.uniform(left + 0.1, right - 0.9)
+        axes.plot(x + along, y + 0.06 * np.sin(along * 16.0), color="white", lw=1.0, alpha=0.7, zorder=1)
     for low, high in (plane.LOWER_BRIDGE, plane.UPPER_BRIDGE):
         # the picture's bridges reach a little onto the banks; the map's end at the water
         axes.add_patch(
-            Rectangle((left - 0.12, low), right - left + 0.24, high - low, fc=_WOOD, ec=_PLANK, lw=1.0, zorder=2)
+            Rectangle((left - 0.2, low), right - left + 0.4, high - low, fc=_WOOD, ec=_PLANK, lw=1.0, zorder=2)
         )
-        axes.vlines(np.linspace(left, right, 9), low, high, color=_PLANK, lw=0.8, zorder=2)
-        axes.hlines([low, high], left - 0.12, right + 0.12, color="#7d5a2c", lw=2.4, zorder=2)
+        axes.vlines(np.linspace(left, right, 13), low, high, color=_PLANK, lw=0.8, zorder=2)
+        axes.hlines([low, high], left - 0.2, right + 0.2, color="#7d5a2c", lw=2.4, zorder=2)
 
 
-def _draw_lion(axes: Any, at: tuple[float, float]) -> None:
-    """A head with a mane, seen from the front."""
+def _draw_lion(axes: Any, at: tuple[float, float], size: float = 1.9) -> None:
+    """A head with a mane, seen from the front, `size` wide."""
     from matplotlib.patches import Circle, Polygon
 
-    x, y = at
+    def place(x: float, y: float) -> tuple[float, float]:
+        return at[0] + size * x, at[1] + size * y
+
     angles = np.linspace(0.0, 2 * np.pi, 28, endpoint=False)
-    radii = np.where(np.arange(28) % 2 == 0, 0.42, 0.33)
-    mane = np.stack((x + radii * np.cos(angles), y + radii * np.sin(angles)), axis=1)
+    radii = np.where(np.arange(28) % 2 == 0, 0.5, 0.39)
+    mane = [place(r * np.cos(angle), r * np.sin(angle)) for r, angle in zip(radii, angles, strict=True)]
     axes.add_patch(Polygon(mane, fc="#a8551c", ec="#6e3510", lw=0.8, zorder=7))
     for side in (-1, 1):
-        axes.add_patch(Circle((x + 0.17 * side, y + 0.2), 0.07, fc="#e9a944", ec="#6e3510", lw=0.7, zorder=7))
-    axes.add_patch(Circle((x, y), 0.24, fc="#f0b955", ec="#6e3510", lw=0.7, zorder=7))
+        axes.add_patch(Circle(place(0.2 * side, 0.24), 0.08 * size, fc="#e9a944", ec="#6e3510", lw=0.7, zorder=7))
+    axes.add_patch(Circle(at, 0.28 * size, fc="#f0b955", ec="#6e3510", lw=0.7, zorder=7))
     for side in (-1, 1):
-        axes.add_patch(Circle((x + 0.09 * side, y + 0.06), 0.03, fc="#2b2b2b", lw=0, zorder=7))
-        axes.plot([x, x + 0.08 * side], [y - 0.1, y - 0.13], color="#6e3510", lw=0.9, zorder=7)
-    nose = [(x - 0.05, y - 0.02), (x + 0.05, y - 0.02), (x, y - 0.09)]
+        axes.add_patch(Circle(place(0.1 * side, 0.07), 0.035 * size, fc="#2b2b2b", lw=0, zorder=7))
+        mouth = np.array([place(0.0, -0.12), place(0.09 * side, -0.16)])
+        axes.plot(*mouth.T, color="#6e3510", lw=0.9, zorder=7)
+    nose = [place(-0.06, -0.02), place(0.06, -0.02), place(0.0, -0.1)]
     axes.add_patch(Polygon(nose, fc="#5a2a12", lw=0, zorder=7))
 
 

@@ -7,20 +7,22 @@ import numpy as np
 
 from icrl.types import AnyArray, BoolArray, FloatArray
 
-WIDTH, HEIGHT = 8.0, 6.0
-"""The plane is |x| <= 4, |y| <= 3."""
-RIVER = (-1.0, 1.0)
+WIDTH, HEIGHT = 12.0, 9.0
+"""The plane is |x| <= 6, |y| <= 4.5."""
+RIVER = (-2.0, 2.0)
 """Water from bottom to top between these x, except under the bridges."""
-LOWER_BRIDGE = (-2.5, -1.5)
+LOWER_BRIDGE = (-3.5, -1.5)
 """From bottom to top, in y: the short way."""
-UPPER_BRIDGE = (0.5, 2.0)
-START = (-2.75, -1.75)
-START_SPREAD = 0.25
+UPPER_BRIDGE = (0.5, 2.5)
+START = (-4.0, -2.5)
+START_SPREAD = 0.5
 """An episode starts anywhere in the square of this half-width around `START`."""
-GOAL = (2.75, -1.75)
-MAX_STEP = 0.5
-"""An action of 1 moves this far along its axis."""
-CLOSENESS_SCALE = 1.5
+GOAL = (4.0, -2.5)
+GOAL_SIZE = 1.0
+"""Half-width of the square that counts as the goal."""
+MAX_STEP = 1.0
+"""Along each axis, in one step."""
+CLOSENESS_SCALE, CLOSENESS_REWARD = 2.0, 0.1
 HORIZON = 60
 
 
@@ -35,17 +37,23 @@ def is_land(positions: AnyArray) -> BoolArray:
 
 
 def move(positions: FloatArray, actions: FloatArray) -> FloatArray:
-    """s' = s + 0.5 a, a in [-1, 1]², kept inside the plane; if that is water, s' = s. [..., 2], [..., 2] -> [..., 2]."""
+    """s' = s + a, a in [-1, 1]², kept inside the plane; s' = s if that is water. [..., 2] twice -> [..., 2]."""
     corner = np.array([WIDTH / 2, HEIGHT / 2])
     aim = np.clip(positions + MAX_STEP * np.clip(actions, -1.0, 1.0), -corner, corner)
     return np.asarray(np.where(is_land(aim)[..., None], aim, positions))
 
 
-def closeness(positions: AnyArray) -> FloatArray:
-    """r(s') = exp(−|s' − goal| / 1.5), as the crow flies. [..., 2] -> [...].
+def at_goal(positions: AnyArray) -> BoolArray:
+    """Inside the square around the goal. [..., 2] -> [...]."""
+    away = np.maximum(np.abs(positions[..., 0] - GOAL[0]), np.abs(positions[..., 1] - GOAL[1]))
+    return np.asarray(away <= GOAL_SIZE)
 
-    On the long way round it first falls (waiting at the water pays more than walking to the upper bridge), but it is
-    steep only near the goal: whoever has been there once knows where to go.
+
+def closeness(positions: AnyArray) -> FloatArray:
+    """r(s') = 0.1 exp(−|s' − goal| / 2), as the crow flies; at the goal 1. [..., 2] -> [...].
+
+    On the long way round closeness first falls: waiting at the water pays more than walking to the upper bridge. It
+    is small beside the goal, so that lingering near the goal for ever (0.1 a step) is worth less than arriving.
     """
     distance = np.hypot(positions[..., 0] - GOAL[0], positions[..., 1] - GOAL[1])
-    return np.asarray(np.exp(-distance / CLOSENESS_SCALE))
+    return np.where(at_goal(positions), 1.0, CLOSENESS_REWARD * np.exp(-distance / CLOSENESS_SCALE))

@@ -1,0 +1,52 @@
+"""Greedy maximum-likelihood inference (Scobee & Sastry, ICLR 2020) as a method: the demos and the artefact of ICRL."""
+
+from typing import Any
+
+import numpy as np
+
+from icrl.constraint.features import select_features
+from icrl.constraint.learned import LearnedConstraint
+from icrl.constraint.table import hard_table
+from icrl.demos.dataset import Demonstrations, check_against
+from icrl.tabular.greedy import GreedyConstraint, infer_constraints
+from icrl.tabular.worlds import TabularForm, tabular_form
+from icrl.tasks.task import Task
+
+
+def learn_greedy(
+    task: Task, demos: Demonstrations, card: dict[str, Any] | None = None
+) -> tuple[LearnedConstraint, GreedyConstraint]:
+    """What the demonstrations avoid in the tabular form of `task`, as the artefact and as the list of findings."""
+    form = tabular_form(task.name)
+    check_against(demos, task)
+    found = infer_constraints(form.mdp, form.to_walks(demos.trajectories), form.hypotheses, beta=form.beta)
+    return freeze_findings(task, form, found, card or {}), found
+
+
+def freeze_findings(task: Task, form: TabularForm, found: GreedyConstraint, card: dict[str, Any]) -> LearnedConstraint:
+    """A table over the states of the tabular form; its card lists the findings with the likelihood each gained."""
+    names = task.feature_names if form.sees_actions else task.observation_names
+    allowed = found.feasibility > 0.5  # [S, A]
+    if not form.sees_actions:
+        allowed = np.all(allowed, axis=1, keepdims=True)  # [S, 1]
+    bound = max(1.0, float(np.max(np.abs(form.mdp.observations))))
+    findings = {
+        "kind": "table",
+        "findings": [
+            {
+                "forbidden": finding.hypothesis.describe(form.mdp),
+                "gain": finding.gain,
+                "log_likelihood": finding.log_likelihood,
+            }
+            for finding in found.findings
+        ],
+        "nominal_log_likelihood": found.nominal_log_likelihood,
+        "min_gain": found.min_gain,
+        "next_gain": found.next_gain,
+        "beta": form.beta,
+    }
+    return LearnedConstraint(
+        features=select_features(task, names, input_clip=bound),
+        table=hard_table(form.mdp.observations, allowed),
+        card={**card, **findings},
+    )
