@@ -121,7 +121,7 @@ def learn(arguments: list[str]) -> None:
 
     spec = RunSpec(task=args.task, method=args.method, preset=args.preset, seed=args.seed, config=args.config,
                    demos=source, episodes=args.episodes)  # fmt: skip
-    check_run(spec, scenario, demos, directory)
+    rounds = check_run(spec, scenario, demos, directory)
     console = Console()
     display = LiveDisplay(f"{args.method} on {args.task}, seed {args.seed}", args.config.steps, console)
     try:
@@ -129,7 +129,7 @@ def learn(arguments: list[str]) -> None:
             scores, last = run_learning(spec, scenario, demos, directory, display)
         pictures = write_pictures(scenario, demos, last, directory)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(_how_far(directory, display.rounds_done, display.rounds)) from None
+        raise KeyboardInterrupt(_how_far(directory, display.rounds_done, rounds)) from None
     print_scores(scores, demos, directory, pictures, console)
 
 
@@ -302,4 +302,4 @@ def _how_far(directory: Path, rounds_done: int, rounds: int) -> str:
         holds = f"{directory} holds the configuration only"
     else:
         holds = "Nothing was written"
-    return f"interrupted after {rounds_done} of {rounds or '?'} rounds. {holds}."
+    return f"interrupted after {rounds_done} of {rounds} rounds. {holds}."

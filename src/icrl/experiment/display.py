@@ -47,7 +47,10 @@ class LiveDisplay:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is None:
+            self.bar.update(self.bar_task, total=self.steps)  # the rounds seldom fill the budget to the last step
         if self.console.is_terminal:
+            self.live.update(self._render())
             self.live.stop()
 
     def progressed(self, progress: Progress) -> None:

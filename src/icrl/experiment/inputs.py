@@ -19,5 +19,8 @@ def open_demos(source: str | None, scenario: Scenario) -> tuple[Demonstrations, 
         name = scenario.demos if source is None else source.removeprefix(SHIPPED)
         source = f"{SHIPPED}{name}"
         demos = load_demos(shipped_demos(str(name)))
-    check_against(demos, scenario.task)
+    try:
+        check_against(demos, scenario.task)
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from error
     return demos, source
