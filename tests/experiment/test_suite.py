@@ -74,6 +74,7 @@ def test_a_suite_survives_failures_and_skips_what_is_finished(tmp_path):
         ["failing-seed0"],
     )
     assert "unknown method 'no-such-method'" in last_words(tmp_path / "failing-seed0")
+    assert (tmp_path / "failing-seed0" / "config.json").exists()  # so that a report can count it
     scores = json.loads((tmp_path / "scores.json").read_text())
     assert [(s["label"], s["seed"], s["scenario"]) for s in scores] == [
         ("icrl", 0, "lap-grid"),

@@ -32,7 +32,7 @@ class RunSpec:
     episodes: int = 100
     """Episodes of the final evaluation."""
     label: str | None = None
-    """Name in tables and figures; None: the method's, with the preset's unless that is the default."""
+    """Name in tables and figures; None: made from method and preset."""
 
 
 class Display(Protocol):

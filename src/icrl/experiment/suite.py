@@ -187,6 +187,8 @@ class _Recorder:
         else:
             self.failed.append(job.name)
             directory.mkdir(exist_ok=True)
+            if not (directory / CONFIG).exists():
+                write_json(directory / CONFIG, {"command": "learn", **to_json(self.runs[job.name].spec)})
             with job.errors.open("a") as file:
                 file.write(f"\nThe run ended with exit code {exit_code}.\n")
             os.replace(job.errors, directory / ERROR)

@@ -1,0 +1,172 @@
+"""Run directories as a report sees them: read once, grouped by task and label, in a fixed order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from icrl.errors import InputError
+from icrl.experiment.run_directory import CONFIG, RunDirectory
+from icrl.experiment.suite import COMMAND, ERROR
+from icrl.experiment.suite_display import last_words
+from icrl.types import FloatArray
+
+NAMES = {
+    "icrl": "ICRL (ours)",
+    "icrl-long": "ICRL (ours), 3x steps",
+    "paper": "ICRL (paper's settings)",
+    "gail-constraint": "GAIL constraint",
+    "binary-classifier": "binary classifier",
+    "nominal": "nominal (no constraint)",
+}
+"""How the known labels are written, in the order in which they are shown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord:
+    """One run directory."""
+
+    directory: Path
+    task: str
+    label: str
+    seed: int
+    config: dict[str, Any]
+    metrics: list[dict[str, Any]]
+    scores: dict[str, Any] | None
+    """None: the run is not finished."""
+    error: str | None
+    """What a failed run said last."""
+
+    @property
+    def name(self) -> str:
+        """Of the directory."""
+        return self.directory.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """The runs of one task and label, by seed."""
+
+    task: str
+    label: str
+    runs: tuple[RunRecord, ...]
+
+    @property
+    def name(self) -> str:
+        """As written in tables and legends."""
+        return NAMES.get(self.label, self.label)
+
+    @property
+    def finished(self) -> list[RunRecord]:
+        """Those with scores."""
+        return [run for run in self.runs if run.scores is not None]
+
+    @property
+    def failed(self) -> list[RunRecord]:
+        """Those that ended with an error."""
+        return [run for run in self.runs if run.scores is None and run.error is not None]
+
+    @property
+    def unfinished(self) -> list[RunRecord]:
+        """Those that are going on or were interrupted."""
+        return [run for run in self.runs if run.scores is None and run.error is None]
+
+    def values(self, name: str) -> FloatArray:
+        """[n]: a score of every finished run."""
+        return np.array([run.scores[name] for run in self.finished if run.scores is not None], np.float64)
+
+
+def read_groups(directories: Sequence[Path]) -> list[Group]:
+    """All runs in the directories (themselves runs, or directories of runs), by task and label."""
+    runs = [_read(path) for directory in directories for path in _run_paths(directory)]
+    if not any(run.scores is not None for run in runs):
+        raise InputError(
+            f"none of the {len(runs)} runs in {', '.join(map(str, directories))} is finished (has a scores.json): "
+            "nothing to report. Make some with icrl learn or icrl suite."
+        )
+    _require_distinct(runs)
+    _require_one_engine(runs)
+    keys = sorted({(run.task, run.label) for run in runs}, key=lambda key: (key[0], _rank(key[1]), key[1]))
+    return [
+        Group(
+            task=task,
+            label=label,
+            runs=tuple(
+                sorted((run for run in runs if (run.task, run.label) == (task, label)), key=lambda run: run.seed)
+            ),
+        )
+        for task, label in keys
+    ]
+
+
+def read_commands(directories: Sequence[Path]) -> list[str]:
+    """The commands that made the runs, where they were recorded."""
+    paths = [path for directory in directories for path in (directory / COMMAND, directory.parent / COMMAND)]
+    lines = [line for path in paths if path.exists() for line in path.read_text().splitlines()]
+    return list(dict.fromkeys(lines))
+
+
+def _run_paths(directory: Path) -> list[Path]:
+    if (directory / CONFIG).exists():
+        return [directory]
+    if not directory.is_dir():
+        raise InputError(f"{directory} is not a directory: give run directories, or directories of them.")
+    found = [path for path in sorted(directory.iterdir()) if (path / CONFIG).exists()]
+    if not found:
+        raise InputError(f"{directory} holds no runs: expected {CONFIG} in it, or in the directories inside it.")
+    return found
+
+
+def _read(path: Path) -> RunRecord:
+    run = RunDirectory(path)
+    config = run.config()
+    try:
+        label = config.get("label") or _default_label(str(config["method"]), str(config["preset"]))
+        task, seed = str(config["task"]), int(config["seed"])
+    except KeyError as error:
+        raise InputError(f"{path / CONFIG} has no entry {error}: expected the configuration of a run.") from error
+    return RunRecord(
+        directory=path,
+        task=task,
+        label=label,
+        seed=seed,
+        config=config,
+        metrics=run.metrics(),
+        scores=run.scores() if run.finished else None,
+        error=last_words(path) if (path / ERROR).exists() else None,
+    )
+
+
+def _default_label(method: str, preset: str) -> str:
+    """Of a run that no suite named: as the suites that ship would have named it."""
+    if preset == "default":
+        return method
+    return preset if method == "icrl" else f"{method} ({preset})"
+
+
+def _rank(label: str) -> int:
+    return list(NAMES).index(label) if label in NAMES else len(NAMES)
+
+
+def _require_distinct(runs: list[RunRecord]) -> None:
+    seen: dict[tuple[str, str, int], Path] = {}
+    for run in runs:
+        other = seen.setdefault((run.task, run.label, run.seed), run.directory)
+        if other != run.directory:
+            raise InputError(
+                f"{other} and {run.directory} are the same run ({run.label} on {run.task}, seed {run.seed}): "
+                "a seed counts once. Leave one out."
+            )
+
+
+def _require_one_engine(runs: list[RunRecord]) -> None:
+    versions = sorted(
+        {str(run.scores["versions"]["mujoco"]) for run in runs if run.scores and "versions" in run.scores}
+    )
+    if len(versions) > 1:
+        raise InputError(
+            f"the runs used different versions of MuJoCo ({', '.join(versions)}), whose returns cannot be compared: "
+            "report them separately, or make the older runs again."
+        )

@@ -1,0 +1,101 @@
+"""The table of a report, in Markdown: every number from run directories, none typed."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from icrl.experiment.statistics import (
+    interquartile_mean,
+    num_collapsed,
+    probability_of_improvement,
+    standard_error,
+    stratified_bootstrap,
+)
+from icrl.report.records import Group
+
+HEADERS = (
+    "method", "seeds", "failed", "true return (mean ± SE)", "IQM [95 % CI]", "ratio to expert",
+    "violation rate (mean)", "violation rate (max)", "collapsed seeds", "P(better than {})", "steps", "steps/s",
+)  # fmt: skip
+
+
+def markdown_table(groups: Sequence[Group], references: dict[str, dict[str, float]]) -> str:
+    """One task's groups and its reference agents as rows; the first group is the one the others are compared with."""
+    first = groups[0]
+    headers = [header.format(first.name) for header in HEADERS]
+    rows = [_row(group, first) for group in groups]
+    rows += [_reference_row(name, scores, _expert(groups)) for name, scores in references.items()]
+    lines = [headers, ["---", *["---:"] * (len(headers) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def notes(groups: Sequence[Group]) -> str:
+    """What a reader of the table must know: how it was computed, which runs failed, which versions were used."""
+    lines = [
+        "True return: mean return in the constrained world, where a violation ends the episode; violation rate: share "
+        "of steps that violate in the nominal world; both of the stochastic policy at the end of training. Ratio to "
+        "expert: mean true return over the mean return of the demonstrations. IQM: mean of the middle half of the "
+        "seeds, with a 95 % bootstrap interval over seeds. Collapsed: violation rate above 0.5. P(better): chance that "
+        "a seed of the row has a higher true return than a seed of that method (ties count half). Every seed counts."
+    ]
+    lines += [f"Failed: {run.name}: {run.error}" for group in groups for run in group.failed]
+    lines += [f"Not finished: {run.name}" for group in groups for run in group.unfinished]
+    lines.append(f"Versions: {'; '.join(versions(groups))}.")
+    return "\n\n".join(lines) + "\n"
+
+
+def versions(groups: Sequence[Group]) -> list[str]:
+    """Each set of library versions that runs were made with."""
+    found = [run.scores.get("versions", {}) for group in groups for run in group.finished if run.scores is not None]
+    return list(dict.fromkeys(", ".join(f"{name} {number}" for name, number in each.items()) for each in found))
+
+
+def _row(group: Group, first: Group) -> list[str]:
+    failed = str(len(group.failed))
+    if not group.finished:
+        return [group.name, "0", failed, *["-"] * 9]
+    returns, rates = group.values("true_return"), group.values("violation_rate")
+    interval = stratified_bootstrap([returns], interquartile_mean)
+    expert = _expert([group])
+    better = "-"
+    if group is not first and first.finished:
+        better = f"{probability_of_improvement(returns, first.values('true_return')):.2f}"
+    error = f" ± {_number(float(standard_error(returns)))}" if len(returns) > 1 else ""
+    return [
+        group.name,
+        str(len(returns)),
+        failed,
+        f"{_number(returns.mean())}{error}",
+        f"{_number(interval.value)} [{_number(interval.low)}, {_number(interval.high)}]",
+        _ratio(float(returns.mean()), expert),
+        f"{rates.mean():.4f}",
+        f"{rates.max():.4f}",
+        f"{num_collapsed(rates)}",
+        better,
+        f"{np.mean(group.values('steps')):,.0f}",
+        f"{np.mean(group.values('steps_per_second')):,.0f}",
+    ]
+
+
+def _reference_row(name: str, scores: dict[str, float], expert: float | None) -> list[str]:
+    """A reference agent: one training run, scored when the demonstrations were recorded."""
+    return [
+        f"*reference: {name}*", "1", "0", _number(scores["true_return"]), "-", _ratio(scores["true_return"], expert),
+        f"{scores['violation_rate']:.4f}", f"{scores['violation_rate']:.4f}",
+        str(num_collapsed(np.array([scores["violation_rate"]]))), "-", f"{scores['steps']:,}", "-",
+    ]  # fmt: skip
+
+
+def _expert(groups: Sequence[Group]) -> float | None:
+    """Mean return of the demonstrations."""
+    found = [run.scores["expert_return"] for group in groups for run in group.finished if run.scores is not None]
+    return None if not found or found[0] is None else float(found[0])
+
+
+def _ratio(value: float, expert: float | None) -> str:
+    return f"{value / expert:.3f}" if expert else "-"
+
+
+def _number(value: float) -> str:
+    """Four digits are what seeds can tell apart."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}" if abs(value) >= 100 else f"{value:.2f}"
