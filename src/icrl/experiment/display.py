@@ -4,6 +4,7 @@ import time
 from types import TracebackType
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -77,9 +78,13 @@ class LiveDisplay:
             self.live.update(self._render())
 
     def _render(self) -> RenderableType:
-        table = Table(title=self.title, title_justify="left", header_style="bold")
+        # Ten columns must fit into the 80 of an ordinary terminal: no frame, one space between them.
+        table = Table(
+            title=self.title, title_justify="left", header_style="bold", box=SIMPLE_HEAD, show_edge=False,
+            padding=(0, 1, 0, 0), collapse_padding=True,
+        )  # fmt: skip
         for name in _COLUMNS:
-            table.add_column(name, justify="right")
+            table.add_column(name, justify="right", no_wrap=True)
         for row in self.rows[-_SHOWN_ROUNDS:]:
             table.add_row(*row)
         return Group(table, self.bar)
