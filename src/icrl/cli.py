@@ -14,13 +14,15 @@ icrl: learn the constraint an expert was obeying, from its demonstrations.
   icrl collect TASK      train an expert under the true constraint and record it
   icrl suite NAME        make many runs: every method, many seeds
   icrl report DIR...     tables and figures from runs
+  icrl render DIR        an animation of a run's policy and its learned cost
+  icrl bench throughput  training speed as a share of the physics' own
   icrl demos check PATH  describe demonstrations, and what to be wary of
   icrl tasks             list the tasks
 
 `icrl VERB --help` shows all settings of a verb. Start with: icrl learn lap-grid
 """
 
-VERBS = ("learn", "evaluate", "collect", "suite", "report", "demos", "tasks")
+VERBS = ("learn", "evaluate", "collect", "suite", "report", "render", "bench", "demos", "tasks")
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -105,6 +105,38 @@ class ReportArgs:
     """Directory for scores.json, table.md, command.txt and the figures (PNG and SVG)."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class RenderArgs:
+    """Animate the policy of a run: the wall where there is one, and what the learned constraint charges."""
+
+    directory: Positional[Path]
+    """A run directory."""
+    out: Path | None = None
+    """Where to write; None: policy.FORMAT in the run directory."""
+    seed: int = 0
+    """Seed of the episode."""
+    steps: int | None = None
+    """Most steps to show; None: one episode, or 300 steps of a longer one."""
+    format: str = "webp"
+    """webp, gif, or mp4 (needs the extra 'video')."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchArgs:
+    """Measure speed against the physics alone, in one run, on a quiet machine."""
+
+    name: Positional[str] = "throughput"
+    """What to measure: throughput."""
+    tasks: tuple[str, ...] = ("half-cheetah-wall", "ant-wall")
+    """MuJoCo tasks to measure on."""
+    seconds: float = 10.0
+    """Time per measurement; there are about twenty per task."""
+    peers: bool = False
+    """Also Stable-Baselines3's PPO on the same HalfCheetah (needs the extra 'peers')."""
+    out: Path = Path("results/bench/throughput.json")
+    """Where all numbers go, with versions and machine."""
+
+
 def learn(arguments: list[str]) -> None:
     """`icrl learn TASK`."""
     args = _parse_learn(arguments)
@@ -217,6 +249,44 @@ def report(arguments: list[str]) -> None:
 
     for path in write_report(list(args.directories), args.out, f"icrl report {' '.join(arguments)}"):
         Console().print(f"Wrote {path}", highlight=False, soft_wrap=True)
+
+
+def render(arguments: list[str]) -> None:
+    """`icrl render DIR`."""
+    args = tyro.cli(RenderArgs, prog="icrl render", args=arguments)
+    _require_counts(args.seed, steps=1 if args.steps is None else args.steps)
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from icrl.report.animation import render_run
+
+    console = Console()
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task("playing", total=None)
+        path = render_run(
+            args.directory, args.out, args.seed, args.steps, args.format,
+            lambda done, total: bar.update(task, completed=done, total=total),
+        )  # fmt: skip
+    size = path.stat().st_size / 1e6
+    console.print(f"Wrote {path} ({size:.1f} MB)", highlight=False, soft_wrap=True)
+
+
+def bench(arguments: list[str]) -> None:
+    """`icrl bench throughput`."""
+    args = tyro.cli(BenchArgs, prog="icrl bench", args=arguments)
+    if args.name != "throughput":
+        raise unknown_name("benchmark", args.name, ("throughput",))
+    if not args.seconds > 0:
+        raise InputError(f"--seconds must be above 0, got {args.seconds}.")
+    from rich.console import Console
+
+    from icrl.experiment.bench import throughput_settings
+    from icrl.experiment.bench_table import bench_throughput
+
+    for name in args.tasks:
+        _scenario(name)
+    settings = throughput_settings(args.tasks, args.seconds, args.peers)
+    bench_throughput(settings, args.out, f"icrl bench {' '.join(arguments)}", Console())
 
 
 def demos(arguments: list[str]) -> None:

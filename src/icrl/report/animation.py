@@ -1,0 +1,212 @@
+"""`icrl render DIR`: a run's policy at work, with the cost that its learned constraint charges, as an animation."""
+
+import io
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from icrl.agent.policy_file import load_policy
+from icrl.agent.state import Policy
+from icrl.constraint.learned import LearnedConstraint, load_constraint
+from icrl.errors import InputError, unknown_name
+from icrl.experiment.run_directory import CONSTRAINT, POLICY, RunDirectory
+from icrl.tasks.batched import BatchedEnv
+from icrl.tasks.registry import make_scenario
+from icrl.tasks.task import Task
+from icrl.types import AnyArray
+
+FORMATS = ("webp", "gif", "mp4")
+MOST_STEPS = 300
+"""Steps shown unless told otherwise (or a whole episode, when that is shorter)."""
+MOST_FRAMES = 150
+MOST_BYTES = 3_000_000
+STEP_SECONDS = 0.05
+"""How long a step is shown where the task has no clock of its own."""
+_STRIP = 58
+"""Height of the strip under the picture, in pixels."""
+_INK, _GREY, _PAPER = (35, 42, 52), (110, 119, 131), (255, 255, 255)
+_ALLOWED, _FORBIDDEN = np.array([37, 99, 201]), np.array([214, 39, 40])
+
+OnStep = Callable[[int, int], None]
+"""(steps done, steps in all)"""
+
+
+class Moment(NamedTuple):
+    """One frame: the picture, and what the strip under it says."""
+
+    picture: AnyArray
+    """[height, width, 3] uint8"""
+    step: int
+    seconds: float
+    total_reward: float
+    """Return so far."""
+
+
+class Animation(NamedTuple):
+    """An episode as frames."""
+
+    moments: list[Moment]
+    costs: list[float] | None
+    """Learned cost of every step; None: the run has no constraint."""
+    threshold: float
+    """Above this cost a step counts as forbidden."""
+    milliseconds: int
+    """Per frame."""
+
+
+def render_run(
+    directory: Path, out: Path | None, seed: int, steps: int | None, form: str, on_step: OnStep = lambda *_: None
+) -> Path:
+    """Play the policy of a run directory for one episode and write the animation; returns where."""
+    if form not in FORMATS:
+        raise unknown_name("format", form, FORMATS)
+    path = out or directory / f"policy.{form}"
+    if path.suffix != f".{form}":
+        raise InputError(
+            f"--out {path} does not end in .{form}: change it, or give --format {path.suffix[1:] or form}."
+        )
+    writer = {"webp": _write_webp, "gif": _write_gif, "mp4": _write_mp4}[form]
+    if form == "mp4":
+        _video_writer()  # before the work, not after it
+    task = make_scenario(str(RunDirectory(directory).config().get("task"))).task
+    policy = load_policy(directory / POLICY, task)
+    has_constraint = (directory / CONSTRAINT).exists()
+    constraint = load_constraint(directory / CONSTRAINT).for_task(task) if has_constraint else None
+    animation = play(task, policy, constraint, seed, steps or min(task.horizon, MOST_STEPS), on_step)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(writer(draw_frames(animation), animation.milliseconds))
+    return path
+
+
+def play(
+    task: Task, policy: Policy, constraint: LearnedConstraint | None, seed: int, steps: int, on_step: OnStep
+) -> Animation:
+    """One episode of at most `steps` steps; every k-th is pictured, so that there are at most MOST_FRAMES."""
+    env = task.make_env(1)
+    if not isinstance(env, BatchedEnv):
+        raise InputError(f"task {task.name!r} cannot be pictured: its environment is not one of ours.")
+    every = math.ceil(steps / MOST_FRAMES)
+    dt = float(getattr(env, "dt", STEP_SECONDS))
+    rng = np.random.default_rng([seed, 0xF11A])
+    observations, _ = env.reset(seed=seed)
+    moments: list[Moment] = []
+    costs: list[float] = []
+    total = 0.0
+    for step in range(steps):
+        if step % every == 0:
+            moments.append(Moment(env.render_env(0), step, step * dt, total))
+        actions = policy.to_env(policy.act(rng, np.asarray(observations, np.float32)))
+        if constraint is not None:
+            costs.append(float(constraint.cost(observations, actions)[0]))
+        observations, rewards, terminated, truncated, _ = env.step(actions)
+        total += float(rewards[0])
+        on_step(step + 1, steps)
+        if terminated[0] or truncated[0]:
+            break
+    env.close()
+    known = None if constraint is None else costs
+    return Animation(
+        moments, known, 0.5 if constraint is None else 1.0 - constraint.threshold, round(1000 * dt * every)
+    )
+
+
+def draw_frames(animation: Animation) -> list[Any]:
+    """Pictures with their strips, as Pillow images."""
+    return [_with_strip(moment, animation) for moment in animation.moments]
+
+
+def cost_colour(cost: float) -> tuple[int, int, int]:
+    """Blue where allowed (0), red where forbidden (1), grey between."""
+    middle = np.array([190, 190, 196])
+    low, high, share = (_ALLOWED, middle, 2 * cost) if cost < 0.5 else (middle, _FORBIDDEN, 2 * cost - 1)
+    red, green, blue = np.rint(low + (high - low) * share).astype(int).tolist()
+    return red, green, blue
+
+
+def _with_strip(moment: Moment, animation: Animation) -> Any:
+    """The picture, and under it: time and return, the learned cost now as a bar, and of all steps so far as a band."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    height, width = moment.picture.shape[:2]
+    image = Image.new("RGB", (width, height + _STRIP), _PAPER)
+    image.paste(Image.fromarray(moment.picture), (0, 0))
+    draw = ImageDraw.Draw(image)
+    font, small = ImageFont.load_default(size=15), ImageFont.load_default(size=12)
+    draw.text((12, height + 7), f"step {moment.step}", _INK, font)
+    draw.text((102, height + 7), f"return {moment.total_reward:,.0f}", _INK, font)
+    draw.text((12, height + 28), f"{moment.seconds:.1f} s", _GREY, small)
+    if animation.costs is None:
+        draw.text((width // 2, height + 8), "no constraint was learned", _GREY, small)
+        return image
+    cost = animation.costs[moment.step]
+    left, right, top = width // 2, width - 60, height + 8
+    draw.rectangle([left, top, right, top + 14], fill=(236, 239, 243))
+    draw.rectangle([left, top, left + max(1, round((right - left) * cost)), top + 14], fill=cost_colour(cost))
+    limit = left + round((right - left) * animation.threshold)
+    draw.line([limit, top - 3, limit, top + 17], fill=_INK)
+    draw.text((right + 8, top - 2), f"{cost:.2f}", _INK, font)
+    forbidden = cost > animation.threshold
+    word = "learned cost: forbidden" if forbidden else "learned cost: allowed"
+    draw.text((left, top + 20), word, tuple(_FORBIDDEN.tolist()) if forbidden else _GREY, small)
+    _draw_band(draw, animation.costs, moment.step, width, height + _STRIP)
+    return image
+
+
+def _draw_band(draw: Any, costs: list[float], step: int, width: int, bottom: int) -> None:
+    """The cost of every step so far, along the lower edge; its full width is the whole episode."""
+    draw.rectangle([0, bottom - 8, width, bottom], fill=(236, 239, 243))
+    for index in range(step + 1):
+        start, end = round(width * index / len(costs)), round(width * (index + 1) / len(costs))
+        draw.rectangle([start, bottom - 8, max(start, end - 1), bottom], fill=cost_colour(costs[index]))
+
+
+def _write_webp(frames: list[Any], milliseconds: int) -> bytes:
+    """Animated WebP; the quality falls until the file is small enough."""
+    data = b""
+    for quality in (75, 50, 25):
+        data = _save(frames, "WEBP", milliseconds, {"quality": quality, "method": 3})
+        if len(data) <= MOST_BYTES:
+            break
+    return data
+
+
+def _write_gif(frames: list[Any], milliseconds: int) -> bytes:
+    """GIF: 128 colours, no dithering (it would shimmer); every other frame is left out until the file is small."""
+    from PIL import Image
+
+    data = b""
+    while True:
+        colours = [frame.quantize(128, dither=Image.Dither.NONE) for frame in frames]
+        data = _save(colours, "GIF", milliseconds, {"optimize": True})
+        if len(data) <= MOST_BYTES or len(frames) < 3:
+            return data
+        frames, milliseconds = frames[::2], milliseconds * 2
+
+
+def _save(frames: list[Any], form: str, milliseconds: int, options: dict[str, Any]) -> bytes:
+    buffer = io.BytesIO()
+    frames[0].save(buffer, form, save_all=True, append_images=frames[1:], duration=milliseconds, loop=0, **options)
+    return buffer.getvalue()
+
+
+def _write_mp4(frames: list[Any], milliseconds: int) -> bytes:
+    """H.264 through imageio's ffmpeg."""
+    pictures = np.stack([np.asarray(frame)[: frame.height // 2 * 2, : frame.width // 2 * 2] for frame in frames])
+    options = {"fps": 1000 / milliseconds, "codec": "libx264", "macro_block_size": 2}
+    data = _video_writer()("<bytes>", pictures, extension=".mp4", plugin="FFMPEG", **options)
+    return bytes(data)
+
+
+def _video_writer() -> Any:
+    try:
+        import imageio.v3
+        import imageio_ffmpeg
+    except ImportError as error:
+        raise InputError(
+            f"MP4 needs the extra 'video' ({error}): pip install 'icrl[video]', or use --format webp or gif."
+        ) from error
+    imageio_ffmpeg.get_ffmpeg_exe()
+    return imageio.v3.imwrite
