@@ -4,7 +4,6 @@ import time
 from types import TracebackType
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -12,7 +11,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from icrl.experiment.methods import Snapshot
-from icrl.learn import Progress
+from icrl.rounds import Progress
 
 _SHOWN_ROUNDS = 12
 _COLUMNS = ("round", "steps", "steps/s", "return", "cost", "cost D", "cost S", "KL o→n", "KL n→o", "λ")
@@ -80,9 +79,8 @@ class LiveDisplay:
     def _render(self) -> RenderableType:
         # Ten columns must fit into the 80 of an ordinary terminal: no frame, one space between them.
         table = Table(
-            title=self.title, title_justify="left", header_style="bold", box=SIMPLE_HEAD, show_edge=False,
-            padding=(0, 1, 0, 0), collapse_padding=True,
-        )  # fmt: skip
+            title=self.title, title_justify="left", header_style="bold underline", box=None, padding=(0, 1, 0, 0)
+        )
         for name in _COLUMNS:
             table.add_column(name, justify="right", no_wrap=True)
         for row in self.rows[-_SHOWN_ROUNDS:]:

@@ -1,0 +1,92 @@
+"""A policy on disk: comes back to the bit, and what is not a policy of the task is refused."""
+
+import numpy as np
+import pytest
+from safetensors.numpy import load, save
+
+import worlds
+from icrl.agent.policy_file import load_policy, save_policy
+from icrl.agent.state import init_agent, policy_of
+from icrl.config import ForwardConfig
+from icrl.errors import InputError
+
+CHOICE, PUSH = worlds.choice_reward(), worlds.push_reward()
+
+
+def policy_for(task, **changes):
+    config = ForwardConfig(hidden=(5, 4), **changes)
+    return policy_of(init_agent(np.random.default_rng(0), task, config), task, config)
+
+
+@pytest.mark.parametrize("task", [CHOICE, PUSH], ids=["discrete", "continuous"])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_a_policy_comes_back_to_the_bit(tmp_path, task, normalize):
+    path = tmp_path / "policy.safetensors"
+    policy = policy_for(task, normalize_observations=normalize)
+    save_policy(policy, path)
+    loaded = load_policy(path, task)
+    assert (loaded.moments is None) is not normalize
+    observations = np.linspace(-3, 3, 7, dtype=np.float32)[:, None]
+    actions = [p.act(np.random.default_rng(1), observations) for p in (policy, loaded)]
+    np.testing.assert_array_equal(*actions)
+    again = tmp_path / "again.safetensors"
+    save_policy(loaded, again)
+    assert again.read_bytes() == path.read_bytes()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_policy_of_another_task_is_refused_with_the_shapes(tmp_path):
+    path = tmp_path / "policy.safetensors"
+    save_policy(policy_for(CHOICE), path)
+    with pytest.raises(InputError, match=r"discrete actions with layers \[\(1, 5\).* push-reward has 1 observations"):
+        load_policy(path, PUSH)
+    save_policy(policy_for(PUSH), path)
+    with pytest.raises(InputError, match="continuous actions"):
+        load_policy(path, CHOICE)
+
+
+def damage(path, change):
+    """Rewrite a good file with its tensors changed."""
+    save_policy(policy_for(PUSH), path)
+    tensors = {name: np.array(tensor) for name, tensor in load(path.read_bytes()).items()}
+    change(tensors)
+    path.write_bytes(save(tensors))
+
+
+def test_damaged_tensors_are_refused(tmp_path):
+    path = tmp_path / "policy.safetensors"
+    damages = {
+        "layer0.bias": lambda t: t.pop("layer0.bias"),
+        "not finite": lambda t: t["layer1.weight"].__setitem__((0, 0), np.nan),
+        "another task": lambda t: t.update({"layer1.weight": np.zeros((9, 4), np.float32)}),
+        "variance": lambda t: t.pop("variance"),
+        "was it trained on": lambda t: t.pop("log_std"),
+    }
+    for word, change in damages.items():
+        damage(path, change)
+        with pytest.raises(InputError, match=word) as caught:
+            load_policy(path, PUSH)
+        assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"\xff" * 64])
+def test_a_foreign_file_is_refused(tmp_path, content):
+    path = tmp_path / "policy.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="is not a policy of icrl"):
+        load_policy(path, CHOICE)
+
+
+def test_every_cut_of_the_file_is_refused(tmp_path):
+    path = tmp_path / "policy.safetensors"
+    save_policy(policy_for(CHOICE), path)
+    whole = path.read_bytes()
+    for length in range(0, len(whole), 37):
+        path.write_bytes(whole[:length])
+        with pytest.raises(InputError):
+            load_policy(path, CHOICE)
+
+
+def test_a_missing_file_says_when_it_would_be_there(tmp_path):
+    with pytest.raises(InputError, match="at the end of its first round"):
+        load_policy(tmp_path / "policy.safetensors", CHOICE)
