@@ -24,7 +24,7 @@ from icrl.presets import PRESETS
 def tiny(config: LearnConfig) -> LearnConfig:
     forward = replace(config.forward, steps=256, num_envs=4, rollout_steps=32, minibatch=32, epochs=1, hidden=(4,))
     backward = replace(config.backward, updates=2, max_kl_new_old=None)
-    return replace(config, steps=2 * (256 + 400), num_samples=2, forward=forward, backward=backward)
+    return replace(config, steps=4_000, num_samples=2, forward=forward, backward=backward)
 
 
 def small_suite(*entries: Entry) -> Suite:
@@ -141,9 +141,12 @@ def test_runs_with_other_settings_are_refused(tmp_path, finished):
     write_json(run.directory / "config.json", {**to_json(other), "versions": {}})
     if finished:
         write_json(run.directory / "scores.json", {})
-    with pytest.raises(InputError, match=r"config\.steps 777 \(now 1312\)"):
+    with pytest.raises(InputError, match=r"config\.steps 777 \(now 4000\)"):
         make_ready(run)
     assert (run.directory / "config.json").exists()
+    write_json(run.directory / "config.json", {**to_json(run.spec), "config": {"knob": 1}})
+    with pytest.raises(InputError, match=r"another version of icrl: .* knob"):
+        make_ready(run)
 
 
 def test_a_finished_run_with_the_same_settings_is_skipped(tmp_path):
@@ -152,7 +155,7 @@ def test_a_finished_run_with_the_same_settings_is_skipped(tmp_path):
     run.directory.mkdir()
     assert make_ready(run)
     content = to_json(run.spec)
-    del content["config"]["restart_above"]  # a setting that came later: the run had its default
+    del content["config"]["features"]  # a setting that came later: the run had its default
     write_json(run.directory / "config.json", content)
     write_json(run.directory / "scores.json", {})
     assert not make_ready(run)

@@ -137,14 +137,16 @@ def make_ready(run: PlannedRun) -> bool:
 
 
 def _require_same(run: PlannedRun) -> None:
-    there = spec_from_json(RunDirectory(run.directory).config())
+    advice = "Nothing was touched. Runs with different settings do not belong in one table: choose another --out, or "
+    advice += "move the old runs away."
+    try:
+        there = spec_from_json(RunDirectory(run.directory).config())
+    except InputError as error:
+        raise InputError(f"{run.directory} holds a run of another version of icrl: {error} {advice}") from error
     if there != run.spec:
         old, new = _flat(to_json(there)), _flat(to_json(run.spec))
         differing = [f"{key} {old.get(key)!r} (now {new[key]!r})" for key in new if old.get(key) != new[key]]
-        raise InputError(
-            f"{run.directory} holds a run with other settings: {', '.join(differing[:5])}. Nothing was touched. "
-            "Runs with different settings do not belong in one table: choose another --out, or move the old runs away."
-        )
+        raise InputError(f"{run.directory} holds a run with other settings: {', '.join(differing[:5])}. {advice}")
 
 
 def run_suite(runs: list[PlannedRun], out: Path, jobs: int, watcher: Watcher, command: str) -> Outcome:
