@@ -14,9 +14,9 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 # Storeys of the house: a room may import from below and what SAME_STOREY allows, never from above.
 STOREYS = [
-    {"types", "errors", "config", "runtime"},
+    {"types", "errors", "config", "runtime", "trajectories"},
     {"tasks", "demos", "agent", "constraint", "tabular"},
-    {"learn", "transfer", "evaluate", "baselines", "presets"},
+    {"learn", "evidence", "rounds", "transfer", "evaluate", "baselines", "presets"},
     {"experiment", "report"},
     {"cli", "verbs"},
 ]
@@ -31,13 +31,16 @@ SAME_STOREY = {
     ("errors", "errors"),
     ("config", "errors"),
     ("types", "errors"),
+    ("trajectories", "types"),
+    ("learn", "evidence"),
+    ("learn", "rounds"),
     ("baselines", "learn"),
     ("transfer", "learn"),
     ("presets", "learn"),
     ("report", "experiment"),
     ("cli", "verbs"),
 }
-LEARNERS = {"agent", "constraint", "learn", "transfer", "baselines", "tabular", "demos"}
+LEARNERS = {"agent", "constraint", "learn", "evidence", "rounds", "transfer", "baselines", "tabular", "demos"}
 TRUTH = {"icrl.tasks.truth", "icrl.evaluate"}
 MAY_SEE_TRUTH = {"icrl.demos.collect"}  # trains the expert: the one who knows the law
 

@@ -10,9 +10,11 @@ import icrl
 from icrl.config import BackwardConfig, KLUnit
 from icrl.errors import InputError
 from icrl.evaluate import judge
+from icrl.evidence import newly_forbidden
 from icrl.experiment.methods import METHODS
-from icrl.learn import learn, learn_constraint, newly_forbidden, num_rounds
+from icrl.learn import learn, learn_constraint
 from icrl.presets import preset
+from icrl.rounds import num_rounds
 from icrl.tasks.lap_grid import lap_grid
 from icrl.types import Trajectories
 from small_runs import ROUND, TINY, Counter, lap_demos
@@ -31,7 +33,7 @@ def test_num_rounds_by_hand():
 
 
 def test_a_budget_below_one_round_is_refused_with_the_numbers():
-    with pytest.raises(InputError, match=r"steps = 911 .* one round of 912 .*512 of training, 2 sampled .* 200"):
+    with pytest.raises(InputError, match=r"steps = 911 .* 1 round of 912 .*512 of training, 2 sampled .* 200"):
         learn(TASK, lap_demos(), replace(TINY, steps=911))
 
 
@@ -47,7 +49,7 @@ def test_nominal_steps_counted_are_steps_made():
     config = replace(TINY, steps=2 * ROUND + 7)
     last = METHODS["nominal"](counter.watch(TASK), lap_demos(), config, 0, {}, lambda _: None, lambda _: None)
     assert last.steps == counter.steps == 2 * ROUND
-    with pytest.raises(InputError, match="one round"):
+    with pytest.raises(InputError, match="1 round"):
         METHODS["nominal"](TASK, lap_demos(), replace(TINY, steps=900), 0, {}, lambda _: None, lambda _: None)
 
 
@@ -99,19 +101,38 @@ def test_an_agent_that_settled_on_forbidden_ways_starts_afresh():
     assert agents_of(replace(harsh, restart_above=None)) == pytest.approx([512, 1024], rel=0.01)
     # updates this small forbid nothing that was not forbidden: no restart, although any share would be enough
     gentle = replace(TINY.backward, learning_rate=1e-9)
-    mild = replace(TINY, restart_above=0.0, nominal_first=False, backward=gentle)
+    mild = replace(TINY, restart_above=0.0, backward=gentle)
     assert agents_of(mild) == pytest.approx([512, 1024], rel=0.01)
 
 
-def test_the_first_forward_step_ignores_zeta_only_if_told_so():
-    costs = {}
-    for first in (True, False):
-        rounds = []
-        learn(TASK, lap_demos(), replace(TINY, nominal_first=first), on_round=rounds.append)
-        costs[first] = [r.forward_info.cost for r in rounds]
-    assert costs[True][0] == 0.0
-    assert costs[True][1] > 0.0
-    assert costs[False][0] > 0.0
+SCOUTING = replace(TINY, steps=3 * ROUND + 400, scouts=2, backward=replace(TINY.backward, presumption=0.5))
+
+
+def test_scouts_know_no_constraint_and_are_fresh():
+    rounds = []
+    learn(TASK, lap_demos(), SCOUTING, on_round=rounds.append)
+    assert [r.forward_info.cost for r in rounds[:2]] == [0.0, 0.0]
+    assert rounds[2].forward_info.cost > 0.0
+    seen = [float(r.agent.observation_moments.num_seen) for r in rounds]
+    assert seen == pytest.approx([512, 512, 512], rel=0.01)
+
+
+def test_zeta_moves_after_the_last_scout_and_then_only_on_evidence():
+    rounds = []
+    config = replace(SCOUTING, steps=5 * ROUND + 400, evidence_margin=1e6)
+    learn(TASK, lap_demos(), config, on_round=rounds.append)
+    assert [r.backward_info.updates_made for r in rounds] == [0, TINY.backward.updates, 0, 0, 0]
+
+
+def test_steps_of_chance_are_counted():
+    counter = Counter()
+    last = learn(counter.watch(TASK), lap_demos(), SCOUTING)
+    assert last.steps == counter.steps == 3 * ROUND + 400  # 2 laps of 200 before the first round
+
+
+def test_a_budget_that_leaves_no_round_after_the_scouts_is_refused():
+    with pytest.raises(InputError, match=r"3 rounds of 912 .* and 400 steps of chance .* --scouts"):
+        learn(TASK, lap_demos(), replace(SCOUTING, steps=3 * ROUND + 399))
 
 
 def test_same_seed_same_constraint_other_seed_another():

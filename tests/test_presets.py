@@ -6,8 +6,8 @@ from icrl.agent.forward_step import forward_steps
 from icrl.config import Activation, LearnConfig, Respect, Weights
 from icrl.constraint.backward_step import check_limits
 from icrl.errors import InputError
-from icrl.learn import num_rounds
 from icrl.presets import EPISODES, PRESETS, expert, preset
+from icrl.rounds import num_rounds
 from icrl.tasks.registry import SCENARIOS, make_scenario
 
 TASKS = ("lap-grid", "half-cheetah-wall", "ant-wall", "point", "ant-broken")
@@ -55,9 +55,10 @@ def test_the_paper_preset_is_the_papers_algorithm():
         assert config.backward.weights is Weights.step  # Eq. 11
         assert config.backward.activation is Activation.tanh  # caption of Table 1
         assert config.restart_above is None
-        assert not config.nominal_first
+        assert config.scouts == 0
         assert config.backward.learning_rate_decay == 1.0
         assert (config.backward.demo_tail, config.backward.smoothness, config.backward.sample_floor) == (0, 0, None)
+        assert (config.backward.presumption, config.backward.feature_sparsity) == (0, 0)
 
 
 def test_expert_rollouts_and_rollout_lengths_are_the_papers():

@@ -79,7 +79,7 @@ class TerminateConfig:
     """A step is forbidden when its cost 1 - zeta exceeds this."""
     terminal_value: float | None = None
     """What the step that forces the end is worth, with all that would follow it, in the task's own units.
-    None: the lowest reward met so far (at most 0), for ever: r_min / (1 - gamma)."""
+    None: the lowest reward met so far (at most 0) for ever, r_min / (1 - gamma), less one deviation of the return."""
 
     def __post_init__(self) -> None:
         """Validate."""
@@ -198,10 +198,14 @@ class BackwardConfig:
     """Share of demonstrated steps that `demo_tail` looks at."""
     smoothness: float = 0.0
     """Weight of the mean squared gradient of the logit in zeta's inputs."""
+    presumption: float = 0.0
+    """Weight of -log zeta on what chance alone does (an untrained agent's steps): presumed innocent."""
+    feature_sparsity: float = 0.0
+    """Weight of the group lasso over zeta's inputs, in units of their deviations: a rule is about few features."""
 
     def __post_init__(self) -> None:
         """Validate."""
-        require(self.updates >= 1, "backward.updates", self.updates, "an integer >= 1")
+        require(self.updates >= 0, "backward.updates", self.updates, "an integer >= 0")
         require(self.learning_rate > 0, "backward.learning_rate", self.learning_rate, "a number > 0")
         require(
             0 < self.learning_rate_decay <= 1,
@@ -220,7 +224,7 @@ class BackwardConfig:
             self.sample_floor,
             "a number < 0, or None",
         )
-        for name in ("sparsity", "demo_tail", "smoothness"):
+        for name in ("sparsity", "demo_tail", "smoothness", "presumption", "feature_sparsity"):
             require(getattr(self, name) >= 0, f"backward.{name}", getattr(self, name), "a number >= 0")
         for name in ("max_kl_old_new", "max_kl_new_old"):
             value = getattr(self, name)
@@ -237,8 +241,11 @@ class LearnConfig:
     """Trajectories sampled per round for the backward step, M."""
     features: tuple[str, ...] | None = None
     """Names of the features that zeta may look at, e.g. x y; None: all of the task's."""
-    nominal_first: bool = True
-    """The first forward step ignores zeta, which has learned nothing yet."""
+    scouts: int = 0
+    """Rounds at the start, each with a fresh agent that knows of no constraint: what scouts seek and demonstrations
+    never show is the evidence. With any, zeta moves on evidence alone; 0: every sample of every round is evidence."""
+    evidence_margin: float = 0.5
+    """After scouting, a sample is evidence when it earns this share more than the mean demonstration."""
     restart_above: float | None = 0.2
     """Start the agent afresh when the backward step newly forbids more than this share of its sampled steps: an agent
     that has settled on forbidden ways seldom finds its way out of them (docs/collapse.md). None: never."""
@@ -249,6 +256,8 @@ class LearnConfig:
         """Validate."""
         require(self.steps >= 1, "steps", self.steps, "an integer >= 1")
         require(self.num_samples >= 1, "num_samples", self.num_samples, "an integer >= 1")
+        require(self.scouts >= 0, "scouts", self.scouts, "an integer >= 0")
+        require(self.evidence_margin >= 0, "evidence_margin", self.evidence_margin, "a number >= 0")
         names = self.features
         require(names is None or len(names) >= 1, "features", names, "at least one name, or None")
         share = self.restart_above

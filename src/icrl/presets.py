@@ -20,11 +20,23 @@ PRESETS = ("default", "paper")
 
 _SIZES = {
     # Environment steps of a whole run: the x-axes of the paper's figures. Forward step, envs, rollout: ours.
-    "lap-grid": {"steps": 120_000, "forward_steps": 10_240, "num_envs": 16, "rollout_steps": 128},
+    "lap-grid": {"steps": 120_000, "forward_steps": 6_144, "num_envs": 16, "rollout_steps": 128},
     "bridges": {"steps": 300_000, "forward_steps": 20_480, "num_envs": 16, "rollout_steps": 128},
-    "half-cheetah-wall": {"steps": 3_850_000, "forward_steps": 102_400, "num_envs": 64, "rollout_steps": 160},
-    "ant-wall": {"steps": 3_850_000, "forward_steps": 102_400, "num_envs": 64, "rollout_steps": 160},
-    "ant-broken": {"steps": 3_000_000, "forward_steps": 102_400, "num_envs": 64, "rollout_steps": 160},
+    "half-cheetah-wall": {
+        "steps": 3_850_000,
+        "forward_steps": 102_400,
+        "num_envs": 64,
+        "rollout_steps": 160,
+        "minibatch": 256,
+    },
+    "ant-wall": {"steps": 3_850_000, "forward_steps": 102_400, "num_envs": 64, "rollout_steps": 160, "minibatch": 256},
+    "ant-broken": {
+        "steps": 3_000_000,
+        "forward_steps": 102_400,
+        "num_envs": 64,
+        "rollout_steps": 160,
+        "minibatch": 256,
+    },
     "point": {"steps": 1_500_000, "forward_steps": 20_480, "num_envs": 16, "rollout_steps": 128},
 }
 _OTHER = {"steps": 500_000, "forward_steps": 20_480, "num_envs": 16, "rollout_steps": 128}
@@ -65,21 +77,25 @@ def default(task: str) -> LearnConfig:
     return LearnConfig(
         steps=sizes["steps"],
         num_samples=10,
+        scouts=3,
         forward=ForwardConfig(
             steps=sizes["forward_steps"],
             num_envs=sizes["num_envs"],
             rollout_steps=sizes["rollout_steps"],
+            minibatch=sizes.get("minibatch", 64),
+            learning_rate=1e-3 if "minibatch" in sizes else 3e-4,  # four times the minibatch, about twice the step
             respect=Respect.terminate,
             terminate=TerminateConfig(patience=1),
         ),
         backward=BackwardConfig(
-            updates=50,
+            updates=500,
             learning_rate=0.01,
-            learning_rate_decay=0.8,
             weights=Weights.none,
-            sparsity=0.5,
+            sparsity=0.0,
             sample_floor=-3.0,
             demo_tail=1.0,
+            presumption=0.5,
+            feature_sparsity=0.05,
         ),
     )
 
@@ -91,7 +107,7 @@ def paper(task: str) -> LearnConfig:
     return LearnConfig(
         steps=sizes["steps"],  # x-axes of Figures 3 and 4
         num_samples=13,  # fidelity F13: with the authors' 10 the limit 2.5 on KL(new || old) could never fire
-        nominal_first=False,  # Algorithm 1 starts with the untrained zeta
+        scouts=0,  # Algorithm 1 starts with the untrained zeta, and every sample of every round is evidence
         restart_above=None,  # Algorithm 1 goes on with the same policy
         forward=ForwardConfig(
             steps=sizes["forward_steps"],  # authors: 2e5 for the bodies; ours: half of it
@@ -131,5 +147,5 @@ def paper(task: str) -> LearnConfig:
 def expert(task: str) -> tuple[ForwardConfig, int]:
     """Forward step and environment steps for training an expert (or a nominal agent): ours."""
     config = default(task)
-    steps = {"lap-grid": 120_000, "bridges": 200_000}.get(task, config.steps)
+    steps = {"lap-grid": 120_000, "bridges": 200_000, "half-cheetah-wall": 3_100_000}.get(task, config.steps)
     return replace(config.forward), steps

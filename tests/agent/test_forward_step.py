@@ -110,11 +110,11 @@ def test_no_value_follows_an_end():
     assert not batch.bootstrap.any()
 
 
-@pytest.mark.parametrize(("given_value", "expected"), [(None, -20.0), (-3.0, -3.0), (0.0, 0.0)])
+@pytest.mark.parametrize(("given_value", "expected"), [(None, -21.0), (-3.0, -3.0), (0.0, 0.0)])
 def test_a_forced_end_is_worth_its_terminal_value(given_value, expected):
     task = worlds.tempting_door()
     config = dataclasses.replace(SMALL, normalize_rewards=False, terminate=TerminateConfig(terminal_value=given_value))
-    # the lowest reward so far is −2: for ever, at γ = 0.9, that is −2/(1 − 0.9) = −20
+    # the lowest reward so far is −2: for ever, at γ = 0.9, that is −2/(1 − 0.9) = −20, less one deviation: −21
     _, rollout, batch = batch_of(task, config, cost=worlds.forbid_yes, lowest_reward=-2.0)
     assert 0 < rollout.stopped.sum() < rollout.stopped.size
     np.testing.assert_allclose(batch.rewards[rollout.stopped], expected, rtol=1e-6)

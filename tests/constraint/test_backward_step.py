@@ -137,21 +137,20 @@ def test_the_step_size_decays_with_the_round() -> None:
     assert sizes == pytest.approx([1e-4, 2.5e-5], rel=1e-2)
 
 
-def test_two_backward_steps_trace_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_backward_steps_trace_once() -> None:
     traces, real = [], module.loss
 
     def counted(*arguments: Any) -> Any:
         traces.append(1)
         return real(*arguments)
 
-    monkeypatch.setattr(module, "loss", counted)
     config = BackwardConfig(updates=2, hidden=(5,), max_kl_old_new=3.0)  # not used elsewhere, so not compiled yet
     state = init_constraint(np.random.default_rng(0), FEATURES, config)
     rng = np.random.default_rng(0)
     demos = random_trajectories(rng, 3, 7, 2, 1)
-    state, _ = backward_step(state, demos, random_trajectories(rng, 4, 8, 2, 1), FEATURES, config)
+    state, _ = backward_step(state, demos, random_trajectories(rng, 4, 8, 2, 1), FEATURES, config, objective=counted)
     after_first = len(traces)
-    state, _ = backward_step(state, demos, random_trajectories(rng, 4, 7, 2, 1), FEATURES, config)
+    state, _ = backward_step(state, demos, random_trajectories(rng, 4, 7, 2, 1), FEATURES, config, objective=counted)
     assert after_first > 0
     assert len(traces) == after_first  # 7 steps are padded to 8: the same shape
     assert state.rounds_done == 2

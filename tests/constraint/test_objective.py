@@ -10,9 +10,10 @@ import pytest
 
 import oracles
 from icrl.config import Activation, BackwardConfig, Weights
-from icrl.constraint.network import Params, init_params
+from icrl.constraint.network import Layer, Params, init_params
 from icrl.constraint.objective import (
     Steps,
+    feature_use,
     floored,
     log_likelihood_gain,
     loss,
@@ -24,8 +25,8 @@ from icrl.constraint.objective import (
 
 FULL = {"sample_floor": -0.8, "demo_tail": 0.7, "demo_tail_share": 0.3, "smoothness": 0.2}
 
-fast_loss = jax.jit(loss, static_argnums=(4, 5))
-fast_gradient = jax.jit(jax.grad(loss, has_aux=True), static_argnums=(4, 5))
+fast_loss = jax.jit(loss, static_argnums=(5, 6))
+fast_gradient = jax.jit(jax.grad(loss, has_aux=True), static_argnums=(5, 6))
 
 
 def steps(rng: np.random.Generator, old: Params, n: int, t: int, activation: Activation = Activation.tanh) -> Steps:
@@ -56,7 +57,7 @@ def test_loss_equals_its_slow_twin(weights: Weights, activation: Activation) -> 
         params, demos, samples, w = make(seed, activation)
         slow = oracles.loss(params, demos, samples, w, config, 2)
         with jax.enable_x64(True), jax.numpy_rank_promotion("raise"):
-            fast, info = fast_loss(*on_jax((params, demos, samples, w)), config, 2)
+            fast, info = fast_loss(*on_jax((params, demos, samples, None, w)), config, 2)
         assert float(fast) == pytest.approx(slow, rel=1e-6)
         assert float(info.demo_tail) > 0
         assert float(info.smoothness) > 0
@@ -68,7 +69,7 @@ def test_gradient_equals_central_differences_of_the_slow_twin(weights: Weights) 
     params, demos, samples, w = make(7)
     slow = oracles.numerical_gradient(lambda p: oracles.loss(p, demos, samples, w, config, 2), params)
     with jax.enable_x64(True):
-        fast, _ = fast_gradient(*on_jax((params, demos, samples, w)), config, 2)
+        fast, _ = fast_gradient(*on_jax((params, demos, samples, None, w)), config, 2)
     for a, b in zip(jax.tree.leaves(fast), slow, strict=True):
         np.testing.assert_allclose(np.asarray(a), b, atol=2e-5)
 
@@ -88,10 +89,10 @@ def test_padding_and_order_change_nothing(weights: Weights) -> None:
 
     order = np.array([2, 0, 3, 1])
     with jax.enable_x64(True):
-        base, _ = fast_loss(*on_jax((params, demos, samples, w)), config, 2)
-        padded, _ = fast_loss(*on_jax((params, pad(demos), pad(samples), w)), config, 2)
+        base, _ = fast_loss(*on_jax((params, demos, samples, None, w)), config, 2)
+        padded, _ = fast_loss(*on_jax((params, pad(demos), pad(samples), None, w)), config, 2)
         shuffled = Steps(samples.inputs[order], samples.mask[order], samples.old_log_zeta[order])
-        permuted, _ = fast_loss(*on_jax((params, demos, shuffled, w[order])), config, 2)
+        permuted, _ = fast_loss(*on_jax((params, demos, shuffled, None, w[order])), config, 2)
     assert float(padded) == pytest.approx(float(base), rel=1e-12)
     assert float(permuted) == pytest.approx(float(base), rel=1e-12)
 
@@ -130,7 +131,7 @@ def test_the_regulariser_sees_samples_without_evidence() -> None:
     params, demos, samples, _ = make(1)
     config = BackwardConfig(hidden=(4,))
     with jax.enable_x64(True):
-        args = on_jax((params, demos, samples))
+        args = (*on_jax((params, demos, samples)), None)
         _, silent = fast_loss(*args, jnp.zeros(4), config, 1)
         _, heard = fast_loss(*args, jnp.ones(4), config, 1)
     assert float(silent.cost_samples) == float(heard.cost_samples) > 0
@@ -165,3 +166,26 @@ def test_roughness_counts_every_real_step_once() -> None:
     with jax.enable_x64(True):
         fast = jax.jit(roughness, static_argnums=3)(*on_jax((params, demos, samples)), Activation.tanh)
     assert float(fast) == pytest.approx(slow, rel=1e-6)
+
+
+def test_feature_use_counts_deviations_times_norms() -> None:
+    # inputs (0, 0) and (4, 1): deviations 2 and 1/2; rows (3, 4) and (0, 2) of the first layer: norms 5 and 2
+    # Σ = 2 · 5 + 1/2 · 2 = 11
+    inputs = jnp.array([[[0.0, 0.0]], [[4.0, 1.0]]])
+    one = Steps(inputs[:1], jnp.ones((1, 1), bool), jnp.zeros((1, 1)))
+    two = Steps(inputs[1:], jnp.ones((1, 1), bool), jnp.zeros((1, 1)))
+    params = (Layer(jnp.array([[3.0, 4.0], [0.0, 2.0]]), jnp.zeros(2)), Layer(jnp.ones((2, 1)), jnp.zeros(1)))
+    assert float(feature_use(params, one, two, None)) == pytest.approx(11.0, rel=1e-6)
+    padded = Steps(jnp.full((1, 3, 2), 99.0), jnp.zeros((1, 3), bool), jnp.zeros((1, 3)))  # nothing real: no effect
+    assert float(feature_use(params, one, two, padded)) == pytest.approx(11.0, rel=1e-6)
+
+
+def test_presumption_is_minus_log_zeta_of_the_innocent() -> None:
+    # a zeta of 1/2 everywhere: −log ½ = log 2 = 0.6931 on real steps, whatever the padding holds
+    params = (Layer(jnp.zeros((1, 2)), jnp.zeros(2)), Layer(jnp.zeros((2, 1)), jnp.zeros(1)))
+    steps = Steps(jnp.ones((1, 2, 1)), jnp.array([[True, False]]), jnp.full((1, 2), jnp.log(0.5)))
+    config = BackwardConfig(presumption=2.0, sparsity=0.0)
+    without, _ = loss(params, steps, steps, None, jnp.ones(1), config, 1)
+    with_innocents, info = loss(params, steps, steps, steps, jnp.ones(1), config, 1)
+    assert float(info.presumption) == pytest.approx(0.6931, abs=1e-4)
+    assert float(with_innocents - without) == pytest.approx(2 * 0.6931, abs=1e-4)

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from icrl.experiment.display import LiveDisplay
 from icrl.experiment.methods import Snapshot
-from icrl.learn import Progress
+from icrl.rounds import Progress
 
 METRICS = {
     "seconds": 2.0,

@@ -75,7 +75,7 @@ def forward_step(
     infos: list[dict[str, float]] = []
     for index in range(num_updates(config)):
         rollout = collect_rollout(rng, stream, policy_of(agent, task, config), cost, config)
-        agent, info = update_agent(rng, agent, rollout, stream, config, bonus)
+        agent, info = update_agent(rng, agent, rollout, stream, config, bonus, constrained=cost is not None)
         infos.append(info)
         if on_update is not None:
             on_update((index + 1) * config.num_envs * config.rollout_steps)
@@ -96,8 +96,9 @@ def update_agent(
     stream: EnvStream,
     config: ForwardConfig,
     bonus: CostFunction | None,
+    constrained: bool,
 ) -> tuple[AgentState, dict[str, float]]:
-    """Policy, critics, multiplier and normalisers, once each, from one rollout."""
+    """Policy, critics, multiplier and normalisers, once each, from one rollout; no multiplier without a constraint."""
     rewards = rollout.rewards
     if bonus is not None:
         rewards = rewards + np.asarray(bonus(rollout.observations, rollout.actions), np.float32)
@@ -113,7 +114,7 @@ def update_agent(
     batch = make_batch(agent, rollout, rewards, config)
     num_rows = rewards.size
     permutations = rng.permuted(np.tile(np.arange(num_rows, dtype=np.int32), (config.epochs, 1)), axis=1)
-    multiplier = np.float32(multiplier_value(agent.multiplier))
+    multiplier = np.float32(multiplier_value(agent.multiplier) if constrained else 0.0)
     params, optimizer, info = update_policy(
         agent.params, agent.optimizer, batch, permutations, multiplier, agent.shape, config
     )
@@ -124,21 +125,31 @@ def update_agent(
         params=params,
         optimizer=optimizer,
         observation_moments=update_moments(agent.observation_moments, flat_observations),
-        multiplier=update_multiplier(agent.multiplier, mean_cost, config.multiplier),
+        multiplier=update_multiplier(agent.multiplier, mean_cost, config.multiplier)
+        if constrained
+        else agent.multiplier,
     )
     scalars = {name: float(value) for name, value in info._asdict().items()}
     stopped = float(np.sum(rollout.stopped))
     return agent, scalars | {"reward": float(np.mean(rollout.rewards)), "cost": mean_cost, "stopped_episodes": stopped}
 
 
+def forced_end_value(agent: AgentState, config: ForwardConfig, scale: float) -> float:
+    """What ending an episode for breaking the constraint is worth, in scaled rewards: less than anything that follows.
+
+    By itself r_min/(1 − γ), the lowest reward for ever, less one deviation of the return: at r_min alone an agent to
+    whom nothing better happens would be indifferent.
+    """
+    if config.terminate.terminal_value is not None:
+        return config.terminate.terminal_value * scale
+    return agent.lowest_reward / max(1.0 - config.gamma, 1e-3) * scale - 1.0
+
+
 def make_batch(agent: AgentState, rollout: Rollout, rewards: FloatArray, config: ForwardConfig) -> Batch:
     """Scale what the networks see, and value the states that episodes were cut in."""
     scale = reward_scale(agent.return_moments) if config.normalize_rewards else 1.0
     scaled = np.clip(rewards * scale, -_REWARD_CLIP, _REWARD_CLIP) if config.normalize_rewards else rewards
-    terminal_value = config.terminate.terminal_value
-    if terminal_value is None:
-        terminal_value = agent.lowest_reward / max(1.0 - config.gamma, 1e-3)
-    scaled = np.where(rollout.stopped, terminal_value * scale, scaled)  # the step that ends it pays nothing either
+    scaled = np.where(rollout.stopped, forced_end_value(agent, config, scale), scaled)  # that step pays nothing else
     bootstrapped = rollout.truncated.copy()
     bootstrapped[-1] |= ~rollout.terminated[-1]
     bootstrap = np.zeros((agent.shape.num_critics, *rewards.shape), np.float32)

@@ -9,7 +9,13 @@ from icrl.constraint.objective import LossInfo, Steps, masked_mean
 
 
 def cross_entropy(
-    params: Params, demos: Steps, samples: Steps, sample_weights: jax.Array, config: BackwardConfig, num_tail: int
+    params: Params,
+    demos: Steps,
+    samples: Steps,
+    innocents: Steps | None,
+    sample_weights: jax.Array,
+    config: BackwardConfig,
+    num_tail: int,
 ) -> tuple[jax.Array, LossInfo]:
     """−mean_D log ζ − mean_S log(1 − ζ): the loss of a classifier, and of GAIL's discriminator. -> [], info.
 
@@ -26,5 +32,7 @@ def cross_entropy(
         cost_samples=masked_mean(-jnp.expm1(log_feasibility(sample_logits, jnp)), samples.mask),
         demo_tail=off,
         smoothness=off,
+        presumption=off,
+        feature_use=off,
     )
     return -gain, info

@@ -53,6 +53,10 @@ class BackwardInfo(NamedTuple):
     """Mean -log ζ of the worst demonstrated steps (0 when off)."""
     smoothness: float
     """Mean squared gradient of the logit in its inputs (0 when off)."""
+    presumption: float
+    """Mean -log ζ of the steps that are presumed innocent (0 when there are none)."""
+    feature_use: float
+    """How much ζ uses its inputs: the group lasso (0 when off)."""
     kl_old_new: float
     """KL(old || new) on S, in the unit of the limits (`kl_unit`)."""
     kl_new_old: float
@@ -92,19 +96,23 @@ def backward_step(
     config: BackwardConfig,
     sample_weights: FloatArray | None = None,
     objective: Objective = loss,
+    innocents: Trajectories | None = None,
 ) -> tuple[ConstraintState, BackwardInfo]:
-    """Up to B Adam steps on the objective, from θ̄ = `state.params`; a step that breaks a KL limit is shortened and last.
+    """Up to B Adam steps on the objective, from θ̄ = `state.params`; a step that breaks a KL limit is cut and last.
 
-    `sample_weights` [N_S] >= 0 say how much evidence each sampled trajectory is (None: 1 each; 0: none at all).
+    `sample_weights` [N_S] >= 0 say how much evidence each sampled trajectory is (None: 1 each; 0: none at all);
+    `innocents` are trajectories that nobody meant, such as an untrained agent's.
     """
     demo_steps = _as_steps(demos, features, "demonstrations")
     sample_steps = _as_steps(samples, features, "samples")
+    innocent_steps = None if innocents is None else _as_steps(innocents, features, "innocent trajectories")
     weights = _check_weights(sample_weights, samples.num_trajectories)
     learning_rate = np.float32(config.learning_rate * config.learning_rate_decay**state.rounds_done)
     num_tail = tail_count(demos.num_steps, config.demo_tail_share)
     end, total, parts, measures = _run_updates(
-        state.params, state.opt_state, learning_rate, demo_steps, sample_steps, weights, config, num_tail, objective
-    )
+        state.params, state.opt_state, learning_rate, demo_steps, sample_steps, innocent_steps, weights, config,
+        num_tail, objective,
+    )  # fmt: skip
     updates_made = int(end.updates_made)
     info = BackwardInfo(
         loss=float(total),
@@ -279,6 +287,7 @@ def _run_updates(
     learning_rate: jax.Array,
     demos: Steps,
     samples: Steps,
+    innocents: Steps | None,
     sample_weights: jax.Array,
     config: BackwardConfig,
     num_tail: int,
@@ -293,7 +302,9 @@ def _run_updates(
         return (loop.updates_made < config.updates) & ~loop.step_shortened
 
     def update(loop: _Loop) -> _Loop:
-        gradient, _ = jax.grad(objective, has_aux=True)(loop.params, demos, samples, sample_weights, config, num_tail)
+        gradient, _ = jax.grad(objective, has_aux=True)(
+            loop.params, demos, samples, innocents, sample_weights, config, num_tail
+        )
         direction, opt_state = _optimizer().update(gradient, loop.opt_state)
         step = jax.tree.map(lambda d: -learning_rate * d, direction)
         if has_limits:
@@ -304,5 +315,5 @@ def _run_updates(
 
     start = _Loop(params, opt_state, jnp.zeros(()), jnp.asarray(0), jnp.asarray(False))
     end = jax.lax.while_loop(goes_on, update, start)
-    total, parts = objective(end.params, demos, samples, sample_weights, config, num_tail)
+    total, parts = objective(end.params, demos, samples, innocents, sample_weights, config, num_tail)
     return end, total, parts, _measure(end.params, samples, config)

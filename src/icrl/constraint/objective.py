@@ -40,10 +40,15 @@ class LossInfo(NamedTuple):
     """Mean -log ζ of the worst demonstrated steps (0 when off)."""
     smoothness: jax.Array
     """Mean squared gradient of the logit in its inputs (0 when off)."""
+    presumption: jax.Array
+    """Mean -log ζ of the steps that are presumed innocent (0 when off)."""
+    feature_use: jax.Array
+    """How much ζ uses its inputs: the group lasso (0 when off)."""
 
 
-Objective = Callable[[Params, Steps, Steps, jax.Array, BackwardConfig, int], tuple[jax.Array, LossInfo]]
-"""What a backward step descends: (θ, demos, samples, sample_weights [N_S], config, num_tail) -> (loss, its parts)."""
+Objective = Callable[[Params, Steps, Steps, Steps | None, jax.Array, BackwardConfig, int], tuple[jax.Array, LossInfo]]
+"""What a backward step descends:
+(θ, demos, samples, innocents, sample_weights [N_S], config, num_tail) -> (loss, its parts)."""
 
 
 def masked_mean(values: jax.Array, mask: jax.Array) -> jax.Array:
@@ -115,10 +120,32 @@ def roughness(params: Params, demos: Steps, samples: Steps, activation: Activati
     return total / jnp.maximum(count, 1)
 
 
+def feature_use(params: Params, demos: Steps, samples: Steps, innocents: Steps | None) -> jax.Array:
+    """Σ_f sd_f ‖W_f‖: the group lasso over the rows of ζ's first layer, each in units of its input's deviation. -> [].
+
+    Deviations are over all real steps, so that the units a feature is measured in do not matter.
+    """
+    pools = [demos, samples] if innocents is None else [demos, samples, innocents]
+    inputs = jnp.concatenate([pool.inputs.reshape(-1, pool.inputs.shape[-1]) for pool in pools])  # [steps, f]
+    mask = jnp.concatenate([pool.mask.ravel() for pool in pools])[:, None]
+    count = jnp.sum(mask)
+    mean = jnp.sum(jnp.where(mask, inputs, 0.0), axis=0, keepdims=True) / count
+    deviation = jnp.sqrt(jnp.sum(jnp.where(mask, (inputs - mean) ** 2, 0.0), axis=0) / count)  # [f]
+    norms = jnp.sqrt(jnp.sum(params[0].weight ** 2, axis=1) + 1e-8)  # the ε keeps the gradient finite at 0
+    return jnp.sum(deviation * norms)
+
+
 def loss(
-    params: Params, demos: Steps, samples: Steps, sample_weights: jax.Array, config: BackwardConfig, num_tail: int
+    params: Params,
+    demos: Steps,
+    samples: Steps,
+    innocents: Steps | None,
+    sample_weights: jax.Array,
+    config: BackwardConfig,
+    num_tail: int,
 ) -> tuple[jax.Array, LossInfo]:
-    """-gain + δ (mean_D[1 - ζ] + mean_S[1 - ζ]) + demo_tail · CVaR_D[-log ζ] + smoothness · mean |∂ logit / ∂x|².
+    """-gain + δ (mean_D[1 - ζ] + mean_S[1 - ζ]) + demo_tail · CVaR_D[-log ζ] + smoothness · mean |∂ logit / ∂x|²
+    + presumption · mean_I[-log ζ] + feature_sparsity · Σ_f sd_f ‖W_f‖.
 
     The gain is, by `config.weights`,
       trajectory: [L(θ) - L(θ̄)] / mean length of D (one length, so that the gradient stays that of the likelihood;
@@ -142,6 +169,14 @@ def loss(
         cost_samples=masked_mean(-jnp.expm1(sample_log_zeta), samples.mask),
         demo_tail=worst_demo_steps(demo_log_zeta, demos.mask, num_tail) if config.demo_tail > 0 else off,
         smoothness=roughness(params, demos, samples, config.activation) if config.smoothness > 0 else off,
+        presumption=off if innocents is None else -_mean_log_zeta(params, innocents, config),
+        feature_use=feature_use(params, demos, samples, innocents) if config.feature_sparsity > 0 else off,
     )
     regulariser = config.sparsity * (info.cost_demos + info.cost_samples)
-    return -gain + regulariser + config.demo_tail * info.demo_tail + config.smoothness * info.smoothness, info
+    shape = config.demo_tail * info.demo_tail + config.smoothness * info.smoothness
+    prior = config.presumption * info.presumption + config.feature_sparsity * info.feature_use
+    return -gain + regulariser + shape + prior, info
+
+
+def _mean_log_zeta(params: Params, steps: Steps, config: BackwardConfig) -> jax.Array:
+    return masked_mean(log_feasibility(logits(params, steps.inputs, config.activation, jnp), jnp), steps.mask)

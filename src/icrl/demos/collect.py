@@ -17,6 +17,7 @@ from icrl.config import ForwardConfig
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
 from icrl.tasks.task import Scenario, Task
+from icrl.trajectories import join, select
 from icrl.types import CostFunction, FloatArray, Trajectories
 
 
@@ -78,8 +79,9 @@ def record_clean_episodes(scenario: Scenario, policy: Policy, episodes: int, see
                 f"the expert of {scenario.task.name} violates its own constraint: {rejected} episodes rejected, "
                 f"{sum(p.num_trajectories for p in kept)} of {episodes} kept. Train it for more --steps."
             )
-        kept.append(_select(part, clean))
-    return _concatenate(kept, episodes), rejected
+        kept.append(select(part, clean))
+    everything = join(kept)
+    return select(everything, np.arange(everything.num_trajectories) < episodes), rejected
 
 
 def collect_demos(
@@ -113,29 +115,3 @@ def collect_demos(
         action_names=scenario.task.action_names,
     )
     return demos, training
-
-
-def _select(part: Trajectories, keep: Any) -> Trajectories:
-    return Trajectories(
-        observations=part.observations[keep],
-        actions=part.actions[keep],
-        rewards=part.rewards[keep],
-        lengths=part.lengths[keep],
-    )
-
-
-def _concatenate(parts: list[Trajectories], first: int) -> Trajectories:
-    """The first so many trajectories of several sets, padded to the longest."""
-    longest = max(part.observations.shape[1] for part in parts)
-
-    def joined(name: str) -> Any:
-        arrays = [getattr(part, name) for part in parts]
-        padded = [np.pad(a, ((0, 0), (0, longest - a.shape[1]), *((0, 0),) * (a.ndim - 2))) for a in arrays]
-        return np.concatenate(padded)[:first]
-
-    return Trajectories(
-        observations=joined("observations"),
-        actions=joined("actions"),
-        rewards=joined("rewards"),
-        lengths=np.concatenate([part.lengths for part in parts])[:first],
-    )

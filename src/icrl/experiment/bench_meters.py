@@ -146,7 +146,7 @@ def training_meter(config: ForwardConfig, task: Task) -> Meter:
     def chunk() -> int:
         nonlocal agent
         rollout = collect_rollout(rng, stream, policy_of(agent, task, config), cost, config)
-        agent, _ = update_agent(rng, agent, rollout, stream, config, None)
+        agent, _ = update_agent(rng, agent, rollout, stream, config, None, constrained=True)
         return config.num_envs * config.rollout_steps
 
     return chunk

@@ -18,7 +18,8 @@ from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.objective import Objective, loss
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import unknown_name
-from icrl.learn import Progress, Round, learn, num_rounds
+from icrl.learn import learn
+from icrl.rounds import Progress, Round, num_rounds
 from icrl.tasks.task import Task
 from icrl.types import CostFunction, Trajectories
 

@@ -13,7 +13,7 @@ from icrl.demos.dataset import Demonstrations, check_against
 from icrl.evaluate import Truth, evaluate_policy, judge
 from icrl.experiment.methods import Snapshot, find_method
 from icrl.experiment.run_directory import CONSTRAINT, POLICY, RunDirectory, library_versions, to_json, uninterrupted
-from icrl.learn import Progress, num_rounds
+from icrl.rounds import Progress, num_rounds
 from icrl.tasks.task import Scenario
 from icrl.types import Scores
 

@@ -15,7 +15,7 @@ from icrl.experiment.inputs import open_demos
 from icrl.experiment.methods import Snapshot
 from icrl.experiment.runs import run_learning
 from icrl.experiment.specs import spec_from_json
-from icrl.learn import Progress
+from icrl.rounds import Progress
 from icrl.tasks.registry import make_scenario
 
 ORPHANED = 130

@@ -1,0 +1,72 @@
+"""Which samples are evidence of a constraint? (fidelity F15; docs/collapse.md has the reasoning and the measurements.)
+
+The likelihood compares demonstrations with what an *optimal* agent would do. Samples of an agent that cannot walk yet
+differ from demonstrations too, but for want of skill; samples of a skilled one differ in style. Neither is evidence:
+
+- *Scouts*, fresh agents trained without any constraint, show where reward leads. What they seek and no demonstration
+  ever shows is evidence.
+- *Chance*, the steps of an untrained agent, is nobody's intention: presumed innocent.
+- Once the agent obeys zeta, its samples are evidence only where they earn clearly more than the demonstrations: then
+  something is still missing from zeta.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from icrl.config import LearnConfig
+from icrl.demos.dataset import Demonstrations
+from icrl.trajectories import join
+from icrl.types import BoolArray, CostFunction, FloatArray, Trajectories
+
+
+class Evidence(NamedTuple):
+    """Sampled trajectories and how much each counts against what it does."""
+
+    trajectories: Trajectories
+    weights: FloatArray
+    """[N]: 1 evidence, 0 none"""
+
+
+def gather(
+    evidence: Evidence | None, samples: Trajectories, demos: Demonstrations, number: int, config: LearnConfig
+) -> tuple[Evidence, bool]:
+    """The evidence after round `number`, and whether zeta is to move on it now.
+
+    Without scouts (the paper's form) it is this round's S. With scouts it grows by each scout's samples, zeta moves
+    after the last of them, and from then on whenever samples earn too much.
+    """
+    found = Evidence(samples, np.ones(samples.num_trajectories))
+    if config.scouts == 0:
+        return found, True
+    if number >= config.scouts:
+        guilty = out_earning(samples, demos, config.evidence_margin)
+        if not guilty.any():
+            return evidence or found, False
+        found = Evidence(samples, guilty.astype(np.float64))
+    if evidence is not None:
+        joined = join([evidence.trajectories, found.trajectories])
+        found = Evidence(joined, np.concatenate([evidence.weights, found.weights]))
+    return found, number + 1 >= config.scouts
+
+
+def out_earning(samples: Trajectories, demos: Demonstrations, margin: float) -> BoolArray:
+    """[N]: the sample out-earns the mean demonstration by `margin` of its size; never where rewards are unknown."""
+    if not demos.has_rewards:
+        return np.zeros(samples.num_trajectories, np.bool_)
+    expert = float(np.mean(demos.trajectories.returns))
+    return np.asarray(samples.returns > expert + margin * abs(expert))
+
+
+def newly_forbidden(samples: Trajectories, old: CostFunction | None, new: CostFunction) -> float:
+    """Share of sampled steps with cost above ½ under the new cost but not under the old one (None: nothing was)."""
+    pairs = samples.observations[samples.mask], samples.actions[samples.mask]
+    forbidden = new(*pairs) > 0.5
+    return float(np.mean(forbidden if old is None else forbidden & (old(*pairs) <= 0.5)))
+
+
+def settled_on_forbidden_ways(
+    samples: Trajectories, old: CostFunction | None, new: CostFunction | None, share: float | None
+) -> bool:
+    """More than `share` of the agent's steps became forbidden: it will seldom find its way out (None: never)."""
+    return share is not None and new is not None and new is not old and newly_forbidden(samples, old, new) > share

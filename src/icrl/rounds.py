@@ -1,0 +1,53 @@
+"""What a round of Algorithm 1 leaves behind, and how many rounds there are."""
+
+from typing import NamedTuple
+
+from icrl.agent.forward_step import ForwardInfo, forward_steps
+from icrl.agent.state import AgentState
+from icrl.config import LearnConfig
+from icrl.constraint.backward_step import BackwardInfo, ConstraintState
+from icrl.constraint.features import Features
+from icrl.errors import InputError
+from icrl.tasks.task import Task
+from icrl.types import Trajectories
+
+
+class Round(NamedTuple):
+    """All there is after a round: enough to report it."""
+
+    number: int
+    """From 0."""
+    steps: int
+    """Environment steps so far, sampling included."""
+    agent: AgentState
+    constraint: ConstraintState
+    features: Features
+    samples: Trajectories
+    """S of this round."""
+    forward_info: ForwardInfo
+    backward_info: BackwardInfo
+
+
+class Progress(NamedTuple):
+    """Where a run is, for a live display."""
+
+    steps: int
+    rounds: int
+    """Rounds that will be made in all."""
+
+
+def num_rounds(task: Task, config: LearnConfig) -> int:
+    """N: how many whole rounds fit into `config.steps` environment steps."""
+    sampled = config.num_samples * task.horizon
+    chance = sampled if config.backward.presumption > 0 else 0
+    per_round = forward_steps(config.forward) + sampled
+    rounds = (config.steps - chance) // per_round
+    needed = config.scouts + 1
+    if rounds < needed:
+        raise InputError(
+            f"steps = {config.steps} is too few: {needed} round{'s' * (needed > 1)} of {per_round} environment steps "
+            f"({forward_steps(config.forward)} of training, {config.num_samples} sampled episodes of up to "
+            f"{task.horizon}){f' and {chance} steps of chance' if chance else ''} must fit. Give more --steps, or "
+            f"lower --forward.steps, --num-samples{' or --scouts' if config.scouts else ''}."
+        )
+    return rounds

@@ -1,0 +1,32 @@
+"""Putting sets of trajectories together and taking them apart."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from icrl.types import AnyArray, BoolArray, Trajectories
+
+
+def select(trajectories: Trajectories, keep: BoolArray) -> Trajectories:
+    """The trajectories where `keep` [N] is True."""
+    return Trajectories(
+        observations=trajectories.observations[keep],
+        actions=trajectories.actions[keep],
+        rewards=trajectories.rewards[keep],
+        lengths=trajectories.lengths[keep],
+    )
+
+
+def join(parts: Sequence[Trajectories]) -> Trajectories:
+    """All trajectories of several sets, in order, padded with zeros to the longest."""
+    longest = max(part.observations.shape[1] for part in parts)
+
+    def padded(array: AnyArray) -> AnyArray:
+        return np.pad(array, ((0, 0), (0, longest - array.shape[1]), *((0, 0),) * (array.ndim - 2)))
+
+    return Trajectories(
+        observations=np.concatenate([padded(part.observations) for part in parts]),
+        actions=np.concatenate([padded(part.actions) for part in parts]),
+        rewards=np.concatenate([padded(part.rewards) for part in parts]),
+        lengths=np.concatenate([part.lengths for part in parts]),
+    )
