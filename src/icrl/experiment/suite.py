@@ -93,7 +93,7 @@ def expand(suite: Suite, out: Path, seeds: int | None = None, steps: int | None 
     for seed in range(seeds or max(entry.seeds for entry in suite.entries)):
         for entry in suite.entries:
             if seed < (seeds or entry.seeds):
-                config = entry.change(preset(entry.preset, entry.task))
+                config = entry.change(preset(entry.preset, entry.task, entry.method))
                 config = config if steps is None else replace(config, steps=steps)
                 spec = RunSpec(
                     task=entry.task,
