@@ -1,5 +1,7 @@
 """The evaluator: both metrics by hand, up to the first violation both worlds are the same, scripted laps."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
@@ -9,10 +11,23 @@ from hypothesis import strategies as st
 import worlds
 from icrl.agent.networks import PolicyLayers
 from icrl.agent.state import Policy
-from icrl.evaluate import constrained_returns, evaluate_policy, judge, violations_of
+from icrl.config import Activation
+from icrl.constraint.features import Features
+from icrl.constraint.learned import LearnedConstraint
+from icrl.constraint.network import Layer
+from icrl.evaluate import (
+    ConstraintTruth,
+    area_under_curve,
+    boundary,
+    constrained_returns,
+    evaluate_policy,
+    judge,
+    judge_constraint,
+    violations_of,
+)
 from icrl.tasks.lap_grid import LapGridEnv, lap_grid
 from icrl.tasks.task import Scenario
-from icrl.types import Trajectories
+from icrl.types import Pairs, Trajectories
 
 
 def trajectories(actions, rewards, lengths):
@@ -114,3 +129,37 @@ def test_the_same_seed_gives_the_same_scores():
 def test_environments_that_reset_themselves_would_be_a_mistake():
     assert lap_grid().task.make_env(2).autoreset_mode is AutoresetMode.DISABLED
     assert LapGridEnv(2).autoreset_mode is AutoresetMode.SAME_STEP
+
+
+def wall_constraint(wall):
+    """ζ falls from 1 to 0 as x falls below `wall`: logit = 8 (x − wall), by one hidden tanh unit near its centre."""
+    features = Features(
+        names=("x",), columns=(0,), lower=(-20.0,), upper=(20.0,), num_observations=1, num_actions=1, discrete=False
+    )
+    first = Layer(np.array([[1e-3]], np.float32), np.array([-1e-3 * wall], np.float32))
+    second = Layer(np.array([[8e3]], np.float32), np.zeros(1, np.float32))
+    return LearnedConstraint(features=features, params=(first, second), activation=Activation.tanh)
+
+
+def test_a_constraint_is_judged_by_hits_alarms_and_overlap():
+    # truth: x <= -3. judged infeasible: x < -1. Of four pairs, -5 is a hit, -2 a false alarm, 0 and 2 are right.
+    pairs = Pairs(observations=np.array([[-5.0], [-2.0], [0.0], [2.0]]), actions=np.zeros((4, 1)))
+    scenario = SimpleNamespace(violates=lambda o, a: o[..., 0] <= -3)
+    truth = judge_constraint(scenario, wall_constraint(-1.0), pairs)
+    assert truth == ConstraintTruth(hit_rate=1.0, false_alarm_rate=pytest.approx(1 / 3), auc=1.0, iou=0.5)
+    nothing = SimpleNamespace(violates=lambda o, a: np.zeros(len(o), bool))
+    assert judge_constraint(nothing, wall_constraint(-9.0), pairs) == ConstraintTruth(None, 0.0, None, None)
+
+
+def test_area_under_curve_by_counting_pairs():
+    rng = np.random.default_rng(0)
+    scores, positives = rng.integers(0, 5, 60).astype(float), rng.random(60) < 0.4
+    wins = [(a > b) + 0.5 * (a == b) for a in scores[positives] for b in scores[~positives]]
+    assert area_under_curve(scores, positives) == pytest.approx(np.mean(wins))
+
+
+def test_the_boundary_is_where_zeta_crosses_one_half():
+    pairs = Pairs(observations=np.zeros((3, 1)), actions=np.zeros((3, 1)))
+    grid = np.arange(-5.0, 5.01, 0.5)
+    assert boundary(wall_constraint(-1.2), pairs, 0, grid) == pytest.approx(-1.25)  # between -1.5 and -1
+    assert boundary(wall_constraint(-9.0), pairs, 0, grid) is None

@@ -1,4 +1,4 @@
-"""The only room that sees the truth: true return and violation rate of a policy (Section 4)."""
+"""The only room that sees the truth: true return and violation rate of a policy, and how right a constraint is."""
 
 from typing import NamedTuple
 
@@ -6,8 +6,9 @@ import numpy as np
 
 from icrl.agent.rollout import sample_trajectories
 from icrl.agent.state import Policy
+from icrl.constraint.learned import LearnedConstraint
 from icrl.tasks.task import Scenario
-from icrl.types import BoolArray, FloatArray, Trajectories
+from icrl.types import BoolArray, FloatArray, Pairs, Trajectories
 
 
 class Truth(NamedTuple):
@@ -53,3 +54,59 @@ def constrained_returns(trajectories: Trajectories, violations: BoolArray, viola
     before_first = np.cumsum(violations, axis=1) == 0
     kept = np.sum(trajectories.rewards * (before_first & trajectories.mask), axis=1)
     return np.asarray(kept + violation_reward * violations.any(axis=1))
+
+
+class ConstraintTruth(NamedTuple):
+    """How right a learned constraint is on a set of pairs; None where the set cannot say."""
+
+    hit_rate: float | None
+    """Share of truly forbidden pairs that are judged infeasible."""
+    false_alarm_rate: float | None
+    """Share of truly allowed pairs that are judged infeasible."""
+    auc: float | None
+    """Chance that a forbidden pair has a higher cost than an allowed one."""
+    iou: float | None
+    """Of the pairs forbidden in truth or by judgement, the share that are both."""
+
+
+def judge_constraint(scenario: Scenario, constraint: LearnedConstraint, pairs: Pairs) -> ConstraintTruth:
+    """Compare 1 − ζ with the truth on pairs (s, a)."""
+    forbidden = np.asarray(scenario.violates(pairs.observations, pairs.actions))
+    cost = constraint.cost(pairs.observations, pairs.actions)
+    judged = ~constraint.is_feasible(pairs.observations, pairs.actions)
+    either = int(np.sum(judged | forbidden))
+    return ConstraintTruth(
+        hit_rate=_share(judged[forbidden]),
+        false_alarm_rate=_share(judged[~forbidden]),
+        auc=area_under_curve(cost, forbidden),
+        iou=float(np.sum(judged & forbidden) / either) if either else None,
+    )
+
+
+def area_under_curve(scores: FloatArray, positives: BoolArray) -> float | None:
+    """P(score of a positive > score of a negative) + ½ P(equal), by ranks; [n], [n] -> None without both kinds."""
+    num_positive = int(np.sum(positives))
+    num_negative = len(positives) - num_positive
+    if num_positive == 0 or num_negative == 0:
+        return None
+    _, inverse, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[inverse]  # mean rank of ties, from 1
+    return float((ranks[positives].sum() - num_positive * (num_positive + 1) / 2) / (num_positive * num_negative))
+
+
+def boundary(constraint: LearnedConstraint, pairs: Pairs, column: int, grid: FloatArray) -> float | None:
+    """Highest grid value of an observation at which mean ζ is below ½ though it is above it at the next; None: nowhere.
+
+    All other features keep the values they have in `pairs`.
+    """
+    means = []
+    for value in grid:
+        moved = pairs.observations.copy()
+        moved[:, column] = value
+        means.append(float(np.mean(constraint.feasibility(moved, pairs.actions))))
+    crossings = [i for i in range(len(grid) - 1) if means[i] < 0.5 <= means[i + 1]]
+    return float((grid[crossings[-1]] + grid[crossings[-1] + 1]) / 2) if crossings else None
+
+
+def _share(judged: BoolArray) -> float | None:
+    return float(np.mean(judged)) if judged.size else None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from icrl.types import AnyArray, BoolArray, Trajectories
+from icrl.types import AnyArray, BoolArray, Pairs, Trajectories
 
 
 def select(trajectories: Trajectories, keep: BoolArray) -> Trajectories:
@@ -29,4 +29,18 @@ def join(parts: Sequence[Trajectories]) -> Trajectories:
         actions=np.concatenate([padded(part.actions) for part in parts]),
         rewards=np.concatenate([padded(part.rewards) for part in parts]),
         lengths=np.concatenate([part.lengths for part in parts]),
+    )
+
+
+def pairs_of(trajectories: Trajectories, every: int = 1) -> Pairs:
+    """The real pairs (s, a), every so many of them."""
+    mask = trajectories.mask
+    return Pairs(observations=trajectories.observations[mask][::every], actions=trajectories.actions[mask][::every])
+
+
+def join_pairs(parts: Sequence[Pairs]) -> Pairs:
+    """All pairs of several sets."""
+    return Pairs(
+        observations=np.concatenate([part.observations for part in parts]),
+        actions=np.concatenate([part.actions for part in parts]),
     )

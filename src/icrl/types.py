@@ -55,6 +55,16 @@ class Trajectories:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Pairs:
+    """Loose pairs (s, a), of no trajectory in particular."""
+
+    observations: FloatArray
+    """[n, o]"""
+    actions: AnyArray
+    """[n, a], or [n] when discrete"""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Rollout:
     """T steps of E parallel environments, for one policy update; raw observations."""
 

@@ -1,7 +1,7 @@
 """What each verb of the command line takes and does. Rooms are imported inside the verbs that need them."""
 
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -116,7 +116,7 @@ class RenderArgs:
     seed: int = 0
     """Seed of the episode."""
     steps: int | None = None
-    """Most steps to show; None: one episode, or 300 steps of a longer one."""
+    """Most steps to show; None: one episode, or 200 steps of a longer one."""
     format: str = "webp"
     """webp, gif, or mp4 (needs the extra 'video')."""
 
@@ -323,26 +323,29 @@ def tasks(arguments: list[str]) -> None:
 
 
 def _parse_learn(arguments: list[str]) -> LearnArgs:
-    """Flags change the settings of the task and preset that are asked for, wherever these stand on the line."""
+    """Flags change the settings of the task, preset and method asked for, wherever these stand on the line."""
     guess = _learn_defaults(arguments)
     args = tyro.cli(LearnArgs, prog="icrl learn", args=arguments, default=guess)
-    if (args.task, args.preset) == (guess.task, guess.preset):
+    if (args.task, args.preset, args.method) == (guess.task, guess.preset, guess.method):
         return args
     _scenario(args.task)
-    better = replace(guess, task=args.task, preset=args.preset, config=preset(args.preset, args.task))
+    better = _defaults(args.task, args.preset, args.method)
     return tyro.cli(LearnArgs, prog="icrl learn", args=arguments, default=better)
 
 
 def _learn_defaults(arguments: list[str]) -> LearnArgs:
     """The preset of the task named in the arguments, so that --help shows, and flags change, that task's values."""
     task = next((word for word in arguments[:1] if not word.startswith("-")), "lap-grid")
-    name = "default"
+    found = {"--preset": "default", "--method": "icrl"}
     for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
-        if word == "--preset":
-            name = following
-        elif word.startswith("--preset="):
-            name = word.removeprefix("--preset=")
-    return LearnArgs(task=task, preset=name, config=preset(name, task))
+        flag, equals, value = word.partition("=")
+        if flag in found:
+            found[flag] = value if equals else following
+    return _defaults(task, found["--preset"], found["--method"])
+
+
+def _defaults(task: str, name: str, method: str) -> LearnArgs:
+    return LearnArgs(task=task, preset=name, method=method, config=preset(name, task, method))
 
 
 def _scenario(name: str) -> "Scenario":

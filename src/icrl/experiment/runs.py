@@ -11,6 +11,7 @@ from icrl.constraint.backward_step import check_limits
 from icrl.constraint.features import select_features
 from icrl.demos.dataset import Demonstrations, check_against
 from icrl.evaluate import Truth, evaluate_policy, judge
+from icrl.experiment.constraint_scores import VisitedPairs, score_constraint
 from icrl.experiment.methods import Snapshot, find_method
 from icrl.experiment.run_directory import CONSTRAINT, POLICY, RunDirectory, library_versions, to_json, uninterrupted
 from icrl.rounds import Progress, num_rounds
@@ -71,11 +72,13 @@ def run_learning(
         "preset": spec.preset,
         "versions": library_versions(),
     }
+    visited = VisitedPairs(demos.trajectories)
     display.progressed(Progress(0, rounds))
     started = time.perf_counter()
 
     def save(snapshot: Snapshot) -> None:
         truth = judge(scenario, snapshot.samples)
+        visited.add(snapshot.samples)
         metrics: dict[str, Any] = {
             "round": snapshot.number,
             "steps": snapshot.steps,
@@ -94,9 +97,17 @@ def run_learning(
     seconds = time.perf_counter() - started
     truth = evaluate_policy(scenario, last.policy, spec.episodes, spec.seed)
     scores = make_scores(spec, demos, last.steps, truth, seconds)
-    run.finish(scores, {"violating_episodes": truth.violating_episodes, "nominal_return": truth.nominal_return,
-                        "episodes": spec.episodes, "preset": spec.preset, "label": spec.label,
-                        "versions": library_versions()})  # fmt: skip
+    extra: dict[str, Any] = {
+        "violating_episodes": truth.violating_episodes,
+        "nominal_return": truth.nominal_return,
+        "episodes": spec.episodes,
+        "preset": spec.preset,
+        "label": spec.label,
+        "versions": library_versions(),
+    }
+    if last.constraint is not None:
+        extra["constraint"] = score_constraint(scenario, last.constraint, visited, demos.trajectories)
+    run.finish(scores, extra)
     return scores, last
 
 

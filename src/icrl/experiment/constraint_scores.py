@@ -1,0 +1,58 @@
+"""How well a run knows the constraint itself: judged on every state that its agents or the expert visited."""
+
+from typing import Any
+
+import numpy as np
+
+from icrl.constraint.learned import LearnedConstraint
+from icrl.evaluate import boundary, judge_constraint
+from icrl.tasks.task import Scenario
+from icrl.trajectories import join_pairs, pairs_of
+from icrl.types import Pairs, Trajectories
+
+_EVERY = 10
+"""Of each round's samples, every tenth pair is kept for the judgement."""
+_GRID = np.arange(-20.0, 10.01, 0.25)
+"""Values of x at which the boundary is looked for."""
+_PAIRS_ON_GRID = 500
+
+
+class VisitedPairs:
+    """Pairs (s, a) of all agents of a run, thinned out."""
+
+    def __init__(self, demos: Trajectories) -> None:
+        self.parts = [pairs_of(demos, _EVERY)]
+
+    def add(self, samples: Trajectories) -> None:
+        """Keep some of a round's samples."""
+        self.parts.append(pairs_of(samples, _EVERY))
+
+    def pairs(self) -> Pairs:
+        """All that was kept, the demonstrations' first."""
+        return join_pairs(self.parts)
+
+
+def score_constraint(
+    scenario: Scenario, constraint: LearnedConstraint, visited: VisitedPairs, demos: Trajectories
+) -> dict[str, Any]:
+    """AUC, IoU, hits and false alarms on visited pairs; where there is an x, also where the boundary lies."""
+    pairs = visited.pairs()
+    result: dict[str, Any] = judge_constraint(scenario, constraint, pairs)._asdict()
+    result["pairs"] = len(pairs.observations)
+    if "x" in scenario.task.observation_names:
+        column = scenario.task.observation_names.index("x")
+        result |= _score_over_x(constraint, pairs, demos, column)
+    return result
+
+
+def _score_over_x(constraint: LearnedConstraint, pairs: Pairs, demos: Trajectories, column: int) -> dict[str, Any]:
+    """False alarms where x > 0, the x at which ζ crosses ½, and the lowest x that was demonstrated."""
+    right = pairs.observations[:, column] > 0
+    alarms = ~constraint.is_feasible(pairs.observations[right], pairs.actions[right])
+    chosen = np.random.default_rng(0).integers(0, len(pairs.observations), _PAIRS_ON_GRID)
+    sample = Pairs(observations=pairs.observations[chosen], actions=pairs.actions[chosen])
+    return {
+        "false_alarm_rate_right_of_start": float(np.mean(alarms)) if alarms.size else None,
+        "boundary_x": boundary(constraint, sample, column, _GRID),
+        "lowest_demonstrated_x": float(demos.observations[demos.mask][:, column].min()),
+    }
