@@ -31,7 +31,9 @@ class Setting:
     processes: int = 1
     threads: int = 1
     num_envs: int | None = None
-    """Environments side by side; None: the task's preset. The batch of an update stays the same."""
+    """Environments side by side; None: the task's preset. The rows of an update stay the same."""
+    rows: int | None = None
+    """Environment steps per policy update; None: the task's preset."""
     width: int = 64
     """Hidden units per layer of the policy and the critics."""
     meters: tuple[str, ...] = ("raw", "rollout", "terminate", "lagrangian")
@@ -45,7 +47,7 @@ def forward_config(setting: Setting, respect: Respect) -> ForwardConfig:
     """The forward step of the task's preset at the setting's sizes; rows per update are kept."""
     config = default(setting.task).forward
     num_envs = setting.num_envs or config.num_envs
-    rows = config.num_envs * config.rollout_steps
+    rows = setting.rows or config.num_envs * config.rollout_steps
     if rows % num_envs:
         raise InputError(
             f"expected a number of environments that divides the {rows} rows of an update, got {num_envs}."

@@ -19,9 +19,9 @@ from icrl.tasks.task import Task
 from icrl.types import AnyArray
 
 FORMATS = ("webp", "gif", "mp4")
-MOST_STEPS = 300
+MOST_STEPS = 200
 """Steps shown unless told otherwise (or a whole episode, when that is shorter)."""
-MOST_FRAMES = 150
+MOST_FRAMES = 100
 MOST_BYTES = 3_000_000
 STEP_SECONDS = 0.05
 """How long a step is shown where the task has no clock of its own."""
@@ -40,7 +40,8 @@ class Moment(NamedTuple):
     picture: AnyArray
     """[height, width, 3] uint8"""
     step: int
-    seconds: float
+    seconds: float | None
+    """None: the task has no clock."""
     total_reward: float
     """Return so far."""
 
@@ -89,7 +90,8 @@ def play(
     if not isinstance(env, BatchedEnv):
         raise InputError(f"task {task.name!r} cannot be pictured: its environment is not one of ours.")
     every = math.ceil(steps / MOST_FRAMES)
-    dt = float(getattr(env, "dt", STEP_SECONDS))
+    clock: float | None = getattr(env, "dt", None)
+    dt = STEP_SECONDS if clock is None else clock
     rng = np.random.default_rng([seed, 0xF11A])
     observations, _ = env.reset(seed=seed)
     moments: list[Moment] = []
@@ -97,7 +99,7 @@ def play(
     total = 0.0
     for step in range(steps):
         if step % every == 0:
-            moments.append(Moment(env.render_env(0), step, step * dt, total))
+            moments.append(Moment(env.render_env(0), step, None if clock is None else step * dt, total))
         actions = policy.to_env(policy.act(rng, np.asarray(observations, np.float32)))
         if constraint is not None:
             costs.append(float(constraint.cost(observations, actions)[0]))
@@ -137,7 +139,8 @@ def _with_strip(moment: Moment, animation: Animation) -> Any:
     font, small = ImageFont.load_default(size=15), ImageFont.load_default(size=12)
     draw.text((12, height + 7), f"step {moment.step}", _INK, font)
     draw.text((102, height + 7), f"return {moment.total_reward:,.0f}", _INK, font)
-    draw.text((12, height + 28), f"{moment.seconds:.1f} s", _GREY, small)
+    if moment.seconds is not None:
+        draw.text((12, height + 28), f"{moment.seconds:.1f} s", _GREY, small)
     if animation.costs is None:
         draw.text((width // 2, height + 8), "no constraint was learned", _GREY, small)
         return image
@@ -164,26 +167,22 @@ def _draw_band(draw: Any, costs: list[float], step: int, width: int, bottom: int
 
 
 def _write_webp(frames: list[Any], milliseconds: int) -> bytes:
-    """Animated WebP; the quality falls until the file is small enough."""
-    data = b""
-    for quality in (75, 50, 25):
-        data = _save(frames, "WEBP", milliseconds, {"quality": quality, "method": 3})
-        if len(data) <= MOST_BYTES:
-            break
-    return data
+    """Animated WebP; the quality falls, then frames are left out, until the file is small enough."""
+    for quality in (60, 40, 25):
+        data = _save(frames, "WEBP", milliseconds, {"quality": quality, "method": 3, "kmin": 9, "kmax": 30})
+        if len(data) <= MOST_BYTES or len(frames) < 3:
+            return data
+    return _write_webp(frames[::2], milliseconds * 2)
 
 
 def _write_gif(frames: list[Any], milliseconds: int) -> bytes:
-    """GIF: 128 colours, no dithering (it would shimmer); every other frame is left out until the file is small."""
+    """GIF: 128 colours, no dithering (it would shimmer); frames are left out until the file is small enough."""
     from PIL import Image
 
-    data = b""
-    while True:
-        colours = [frame.quantize(128, dither=Image.Dither.NONE) for frame in frames]
-        data = _save(colours, "GIF", milliseconds, {"optimize": True})
-        if len(data) <= MOST_BYTES or len(frames) < 3:
-            return data
-        frames, milliseconds = frames[::2], milliseconds * 2
+    colours = [frame.quantize(128, dither=Image.Dither.NONE) for frame in frames]
+    data = _save(colours, "GIF", milliseconds, {"optimize": True})
+    small = len(data) <= MOST_BYTES or len(frames) < 3
+    return data if small else _write_gif(frames[::2], milliseconds * 2)
 
 
 def _save(frames: list[Any], form: str, milliseconds: int, options: dict[str, Any]) -> bytes:
