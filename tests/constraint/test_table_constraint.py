@@ -27,7 +27,7 @@ def over_states() -> LearnedConstraint:
 
 def over_pairs() -> LearnedConstraint:
     """Action 1 is forbidden in place 0 alone."""
-    task = discrete_task()
+    task = discrete_task(("x", "y"), ("left", "right"))
     features = select_features(task, None, 20.0)
     places = np.arange(2.0 * len(task.observation_names)).reshape(2, -1)
     allowed = np.ones((2, len(task.action_names)), bool)
