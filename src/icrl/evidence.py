@@ -5,11 +5,13 @@ differ from demonstrations too, but for want of skill; samples of a skilled one 
 
 - *Scouts*, fresh agents trained without any constraint, show where reward leads. What they seek and no demonstration
   ever shows is evidence.
-- *Chance*, the steps of an untrained agent, is nobody's intention: presumed innocent.
+- *Chance*, the states that an untrained agent gets into, is nobody's intention: being there is presumed innocent. What
+  to do there is for the demonstrations to say, so each such state is paired with a demonstrated action.
 - Once the agent obeys zeta, its samples are evidence only where they earn clearly more than the demonstrations: then
   something is still missing from zeta.
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -56,6 +58,13 @@ def out_earning(samples: Trajectories, demos: Demonstrations, margin: float) -> 
         return np.zeros(samples.num_trajectories, np.bool_)
     expert = float(np.mean(demos.trajectories.returns))
     return np.asarray(samples.returns > expert + margin * abs(expert))
+
+
+def presumed_innocent(rng: np.random.Generator, chance: Trajectories, demos: Trajectories) -> Trajectories:
+    """The states of `chance`, each with an action drawn from the demonstrations."""
+    demonstrated = demos.actions[demos.mask]  # [n, ...]
+    drawn = rng.integers(0, len(demonstrated), chance.observations.shape[:2])
+    return replace(chance, actions=demonstrated[drawn])
 
 
 def newly_forbidden(samples: Trajectories, old: CostFunction | None, new: CostFunction) -> float:

@@ -94,7 +94,7 @@ def default(task: str) -> LearnConfig:
             sparsity=0.0,
             sample_floor=-3.0,
             demo_tail=1.0,
-            presumption=0.5,
+            presumption=1.0,
             feature_sparsity=0.05,
         ),
     )
