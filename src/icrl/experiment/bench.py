@@ -27,6 +27,8 @@ BUDGETS = {
     ("ant-wall", 2, 1): 0.80,
 }
 """(task, processes, threads) -> least ratio of training to raw physics on two quiet cores."""
+PEERS = ("sb3-subproc", "sb3-dummy", "ours")
+"""In this order: the peer's processes are forked before JAX has threads."""
 LARGEST_WAIT = 600.0
 """Seconds that a process waits at a barrier before it gives up."""
 QUIET_LOAD = 0.5
@@ -71,7 +73,7 @@ def throughput_settings(tasks: Sequence[str], seconds: float, peers: bool) -> li
         rows += [replace(slim, width=width) for width in (128, 256)]
     rows.append(Setting(task="lap-grid", seconds=seconds, meters=("rollout", "terminate", "lagrangian")))
     if peers:
-        peer = Setting(task="half-cheetah-wall", seconds=seconds, rounds=3, meters=("ours", "sb3-dummy", "sb3-subproc"))
+        peer = Setting(task="half-cheetah-wall", seconds=seconds, rounds=3, meters=PEERS)
         rows += [peer, replace(peer, threads=2)]
     return rows
 

@@ -4,6 +4,7 @@
 training, the two forms of the forward step. Heavy imports are inside: flags must be set before JAX is loaded.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -56,6 +57,7 @@ def forward_config(setting: Setting, respect: Respect) -> ForwardConfig:
         config,
         num_envs=num_envs,
         rollout_steps=rows // num_envs,
+        minibatch=math.gcd(config.minibatch, rows),
         hidden=(setting.width, setting.width),
         respect=respect,
         terminate=replace(config.terminate, threshold=NEVER),

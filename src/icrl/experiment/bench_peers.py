@@ -17,8 +17,10 @@ HOW_TO_INSTALL = (
 
 def half_cheetah() -> gym.Env[Any, Any]:
     """Gymnasium's HalfCheetah-v5 with our observation (x included) and reward (speed in either direction)."""
+    import mujoco
     from gymnasium.envs.mujoco.half_cheetah_v5 import HalfCheetahEnv
 
+    mujoco.set_mju_user_warning(lambda message: None)  # MuJoCo's note on an old attribute, once per environment
     env = HalfCheetahEnv(exclude_current_positions_from_observation=False)
     return gym.wrappers.TimeLimit(_KeepSpeed(env), 1000)
 
