@@ -61,4 +61,9 @@ def half_cheetah_wall() -> Scenario:
         horizon=HORIZON,
         description="HalfCheetah, paid for speed in either direction.",
     )
-    return Scenario(task=task, violates=truth.half_cheetah_wall, constraint="x <= -3 is forbidden")
+    return Scenario(
+        task=task,
+        violates=truth.half_cheetah_wall,
+        constraint="x <= -3 is forbidden",
+        demos="half-cheetah-wall.npz",
+    )
