@@ -199,7 +199,8 @@ class BackwardConfig:
     smoothness: float = 0.0
     """Weight of the mean squared gradient of the logit in zeta's inputs."""
     presumption: float = 0.0
-    """Weight of -log zeta where chance leads (states of an untrained agent): presumed innocent."""
+    """Weight of -log zeta on what chance does (an untrained agent's steps): presumed innocent. With scouts it is the
+    most that is tried."""
     feature_sparsity: float = 0.0
     """Weight of the group lasso over zeta's inputs, in units of their deviations: a rule is about few features."""
 

@@ -5,8 +5,7 @@ differ from demonstrations too, but for want of skill; samples of a skilled one 
 
 - *Scouts*, fresh agents trained without any constraint, show where reward leads. What they seek and no demonstration
   ever shows is evidence.
-- *Chance*, the states that an untrained agent gets into, is nobody's intention: being there is presumed innocent. What
-  to do there is for the demonstrations to say, so each such state is paired with a demonstrated action.
+- *Chance*, what an untrained agent does, is nobody's intention: presumed innocent, as far as the evidence allows.
 - Once the agent obeys zeta, its samples are evidence only where they earn clearly more than the demonstrations: then
   something is still missing from zeta.
 """
@@ -17,9 +16,21 @@ from typing import NamedTuple
 import numpy as np
 
 from icrl.config import LearnConfig
+from icrl.constraint.backward_step import (
+    BackwardInfo,
+    ConstraintState,
+    backward_step,
+    constraint_cost,
+    init_constraint,
+)
+from icrl.constraint.features import Features
+from icrl.constraint.objective import Objective
 from icrl.demos.dataset import Demonstrations
-from icrl.trajectories import join
+from icrl.trajectories import join, select
 from icrl.types import BoolArray, CostFunction, FloatArray, Trajectories
+
+_STRENGTHS = (1.0, 0.5, 0.25, 0.0)
+"""Shares of the presumption of innocence that are tried in turn."""
 
 
 class Evidence(NamedTuple):
@@ -60,11 +71,33 @@ def out_earning(samples: Trajectories, demos: Demonstrations, margin: float) -> 
     return np.asarray(samples.returns > expert + margin * abs(expert))
 
 
-def presumed_innocent(rng: np.random.Generator, chance: Trajectories, demos: Trajectories) -> Trajectories:
-    """The states of `chance`, each with an action drawn from the demonstrations."""
-    demonstrated = demos.actions[demos.mask]  # [n, ...]
-    drawn = rng.integers(0, len(demonstrated), chance.observations.shape[:2])
-    return replace(chance, actions=demonstrated[drawn])
+def fit_zeta(
+    rng: np.random.Generator,
+    demos: Trajectories,
+    evidence: Evidence,
+    innocents: Trajectories | None,
+    features: Features,
+    config: LearnConfig,
+    objective: Objective,
+) -> tuple[ConstraintState, BackwardInfo]:
+    """Zeta fitted afresh to all evidence, presuming as much innocence as leaves a constraint at all.
+
+    Chance may do what is forbidden as often as scouts do (half of all random moves go anticlockwise). So the
+    presumption is halved, and at last dropped, until zeta forbids at least `restart_above` of what the scouts do.
+    """
+    start = init_constraint(rng, features, config.backward)
+    for strength in _STRENGTHS:
+        backward = replace(config.backward, presumption=strength * config.backward.presumption)
+        state, info = backward_step(
+            start, demos, evidence.trajectories, features, backward, evidence.weights, objective,
+            innocents if strength > 0 else None,
+        )  # fmt: skip
+        convicted = newly_forbidden(
+            select(evidence.trajectories, evidence.weights > 0), None, constraint_cost(state, features, backward)
+        )
+        if convicted >= (config.restart_above or 0.0):
+            break
+    return state, info
 
 
 def newly_forbidden(samples: Trajectories, old: CostFunction | None, new: CostFunction) -> float:

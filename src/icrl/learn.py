@@ -26,7 +26,7 @@ from icrl.constraint.features import select_features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.objective import Objective, loss
 from icrl.demos.dataset import Demonstrations, check_against
-from icrl.evidence import gather, presumed_innocent, settled_on_forbidden_ways
+from icrl.evidence import fit_zeta, gather, settled_on_forbidden_ways
 from icrl.rounds import Progress, Round, num_rounds
 from icrl.tasks.task import Task
 from icrl.types import CostFunction, Trajectories
@@ -57,10 +57,9 @@ def learn(
     train_env, sample_env = task.make_env(config.forward.num_envs), task.make_env(config.num_samples)
     cost = constraint_cost(constraint, features, config.backward) if config.scouts == 0 else None  # 1 − ζ_θ
     evidence, innocents, steps = None, None, 0
-    if config.backward.presumption > 0:  # where an untrained agent gets to is nobody's intention
-        chance = _sample(key_chance, agent, task, sample_env, config)
-        innocents = presumed_innocent(generator(key_chance), chance, demos.trajectories)
-        steps = chance.num_steps
+    if config.backward.presumption > 0:  # what an untrained agent does is nobody's intention
+        innocents = _sample(key_chance, agent, task, sample_env, config)
+        steps = innocents.num_steps
     for number in range(rounds):
         key_forward, key_sample, key_agent = jax.random.split(jax.random.fold_in(key_rounds, number), 3)
         bonus = None if cost is None or to_bonus is None else to_bonus(cost)
@@ -70,13 +69,15 @@ def learn(
         )  # Eq. 9
         samples = _sample(key_sample, agent, task, sample_env, config)  # S ~ π^φ
         evidence, moves = gather(evidence, samples, demos, number, config)
-        if moves and config.scouts > 0:  # fit afresh: a zeta that is sure of itself hardly moves
-            constraint = init_constraint(generator(key_constraint), features, config.backward)
-        constraint, backward_info = backward_step(
-            constraint, demos.trajectories, evidence.trajectories if moves else samples, features,
-            config.backward if moves else replace(config.backward, updates=0),
-            evidence.weights if moves else None, objective, innocents,
-        )  # Eqs. 8, 10–12  # fmt: skip
+        if moves and config.scouts > 0:
+            constraint, backward_info = fit_zeta(
+                generator(key_constraint), demos.trajectories, evidence, innocents, features, config, objective
+            )
+        else:
+            constraint, backward_info = backward_step(
+                constraint, demos.trajectories, samples, features,
+                config.backward if moves else replace(config.backward, updates=0), None, objective, innocents,
+            )  # Eqs. 8, 10–12  # fmt: skip
         steps += forward_info.steps + samples.num_steps
         last = Round(number, steps, agent, constraint, features, samples, forward_info, backward_info)
         on_round(last)
