@@ -25,10 +25,9 @@ def test_forbidden_door(tmp_path):
     assert "state row 2 column 4" in run("forbidden_door", tmp_path)
 
 
-@pytest.mark.slow
 def test_two_bridges(tmp_path):
     lines = run("two_bridges", tmp_path).splitlines()
-    shares = {line.split()[0]: line for line in lines if "lower bridge in" in line}
-    assert "lower bridge in   0%" in shares["expert"]
-    assert "lower bridge in 100%" in shares["nominal"]
-    assert "lower bridge in   0%" in shares["recovered"]
+    shares = {line.split()[0]: int(line.split("%")[0].split()[-1]) for line in lines if "lower bridge in" in line}
+    assert shares["expert"] == 0
+    assert shares["nominal"] >= 95
+    assert shares["recovered"] <= 5
