@@ -74,12 +74,12 @@ def test_unknown_names_suggest_the_nearest(refused):
 
 
 def test_a_refused_run_leaves_no_directory(refused, tmp_path):
-    assert "steps = 100 is less than one round" in refused("learn", "lap-grid", "--steps", "100")
+    assert "steps = 100 is too few" in refused("learn", "lap-grid", "--steps", "100")
     assert "seed = -1" in refused("learn", "lap-grid", "--seed", "-1")
     assert "episodes = 0" in refused("learn", "lap-grid", "--episodes", "0")
     assert "steps = 0" in refused("learn", "lap-grid", "--steps", "0")
     assert "forward.gamma = 2.0" in refused("learn", "lap-grid", "--forward.gamma", "2")
-    assert "backward.updates = 0" in refused("learn", "lap-grid", "--backward.updates", "0")
+    assert "backward.updates = -1" in refused("learn", "lap-grid", "--backward.updates", "-1")
     assert "--bogus" in refused("learn", "lap-grid", "--bogus", "1")
     assert "no demonstrations ship with point" in refused("learn", "point")
     assert list(tmp_path.iterdir()) == []
