@@ -68,7 +68,7 @@ def test_ctrl_c_after_the_first_round(tmp_path, capsys, monkeypatch, times):
 
 
 def test_ctrl_c_before_the_first_round(tmp_path):
-    long_round = ["--forward.steps", "40000000", "--steps", "50000000"]
+    long_round = ["--forward.steps", "40000000", "--steps", "50000000", "--scouts", "0"]
     process = start(tmp_path, "learn", "lap-grid", "--out", "run", *long_round)
     wait_for(tmp_path / "run" / "config.json", process)
     process.send_signal(signal.SIGINT)
