@@ -27,7 +27,7 @@ from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.objective import Objective, loss
 from icrl.demos.dataset import Demonstrations, check_against
 from icrl.evidence import fit_zeta, gather, settled_on_forbidden_ways
-from icrl.rounds import Progress, Round, num_rounds
+from icrl.rounds import Progress, Round, chance_horizon, num_rounds
 from icrl.tasks.task import Task
 from icrl.types import CostFunction, Trajectories
 
@@ -58,7 +58,7 @@ def learn(
     cost = constraint_cost(constraint, features, config.backward) if config.scouts == 0 else None  # 1 − ζ_θ
     evidence, innocents, steps = None, None, 0
     if config.backward.presumption > 0:  # what an untrained agent does is nobody's intention
-        innocents = _sample(key_chance, agent, task, sample_env, config)
+        innocents = _sample(key_chance, agent, task, sample_env, config, chance_horizon(task))
         steps = innocents.num_steps
     for number in range(rounds):
         key_forward, key_sample, key_agent = jax.random.split(jax.random.fold_in(key_rounds, number), 3)
@@ -67,7 +67,7 @@ def learn(
         agent, forward_info = forward_step(
             key_forward, agent, task, train_env, cost if to_bonus is None else None, config.forward, bonus, report
         )  # Eq. 9
-        samples = _sample(key_sample, agent, task, sample_env, config)  # S ~ π^φ
+        samples = _sample(key_sample, agent, task, sample_env, config, task.horizon)  # S ~ π^φ
         evidence, moves = gather(evidence, samples, demos, number, config)
         if moves and config.scouts > 0:
             constraint, backward_info = fit_zeta(
@@ -94,9 +94,9 @@ def learn_constraint(task: Task, demos: Demonstrations, config: LearnConfig, see
     return freeze(last.constraint, last.features, config.backward, {"task": task.name, "seed": seed, "method": "icrl"})
 
 
-def _sample(key: Any, agent: AgentState, task: Task, env: VectorEnv, config: LearnConfig) -> Trajectories:
+def _sample(key: Any, agent: AgentState, task: Task, env: VectorEnv, config: LearnConfig, horizon: int) -> Trajectories:
     rng, policy = generator(key), policy_of(agent, task, config.forward)
-    return sample_trajectories(rng, policy, env, task.horizon, int(rng.integers(2**31)))
+    return sample_trajectories(rng, policy, env, horizon, int(rng.integers(2**31)))
 
 
 def _report(on_progress: Callable[[Progress], None], before: int, rounds: int, done: int) -> None:

@@ -102,7 +102,7 @@ def default(task: str) -> LearnConfig:
             sparsity=0.0,
             sample_floor=-3.0,
             demo_tail=1.0,
-            presumption=1.0,
+            presumption=0.75,
             feature_sparsity=0.05,
         ),
     )

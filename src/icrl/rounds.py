@@ -1,5 +1,6 @@
 """What a round of Algorithm 1 leaves behind, and how many rounds there are."""
 
+import math
 from typing import NamedTuple
 
 from icrl.agent.forward_step import ForwardInfo, forward_steps
@@ -36,10 +37,15 @@ class Progress(NamedTuple):
     """Rounds that will be made in all."""
 
 
+def chance_horizon(task: Task) -> int:
+    """Steps that chance is given: half an episode. In a whole one a random walk strays far from the start."""
+    return math.ceil(task.horizon / 2)
+
+
 def num_rounds(task: Task, config: LearnConfig) -> int:
     """N: how many whole rounds fit into `config.steps` environment steps."""
     sampled = config.num_samples * task.horizon
-    chance = sampled if config.backward.presumption > 0 else 0
+    chance = config.num_samples * chance_horizon(task) if config.backward.presumption > 0 else 0
     per_round = forward_steps(config.forward) + sampled
     rounds = (config.steps - chance) // per_round
     needed = config.scouts + 1
