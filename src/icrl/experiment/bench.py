@@ -9,7 +9,7 @@ import os
 import platform
 import queue
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -135,16 +135,9 @@ def run_setting(setting: Setting) -> dict[str, Result]:
             worker.join()
 
 
-def run_bench(
-    settings: Sequence[Setting], on_result: Callable[[Setting, dict[str, Result]], None]
-) -> list[dict[str, Any]]:
-    """All settings in order, as plain JSON values."""
-    rows = []
-    for setting in settings:
-        results = run_setting(setting)
-        on_result(setting, results)
-        rows.append({**to_json(setting), "results": {name: result._asdict() for name, result in results.items()}})
-    return rows
+def as_json(setting: Setting, results: dict[str, Result]) -> dict[str, Any]:
+    """A setting and what was measured, as plain JSON values."""
+    return {**to_json(setting), "results": {name: result._asdict() for name, result in results.items()}}
 
 
 def machine_facts() -> dict[str, Any]:

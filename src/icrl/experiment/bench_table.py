@@ -7,7 +7,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from icrl.config import Respect
-from icrl.experiment.bench import BUDGETS, Result, load_warning, machine_facts, run_bench
+from icrl.experiment.bench import BUDGETS, Result, as_json, load_warning, machine_facts, run_setting
 from icrl.experiment.bench_meters import Setting, forward_config
 from icrl.experiment.run_directory import write_json
 
@@ -73,21 +73,16 @@ def bench_throughput(settings: list[Setting], out: Path, command: str, console: 
     done: list[tuple[Setting, dict[str, Result]]] = []
     out.parent.mkdir(parents=True, exist_ok=True)
     with Progress(console=console, transient=True) as bar:
-        task = bar.add_task(_doing(settings[0]), total=len(settings))
-
-        def measured(setting: Setting, results: dict[str, Result]) -> None:
-            done.append((setting, results))
-            add_rows(table, setting, results)
-            following = settings[len(done)] if len(done) < len(settings) else setting
-            bar.update(task, advance=1, description=_doing(following))
-
-        rows = run_bench(settings, measured)
-    write_json(out, {"command": command, "machine": facts, "warning": warning, "settings": rows})
+        task = bar.add_task("", total=len(settings))
+        for setting in settings:
+            bar.update(task, description=f"{setting.task}, {setting.processes} x {setting.threads}")
+            done.append((setting, run_setting(setting)))
+            add_rows(table, *done[-1])
+            # after every setting, so that a run can be stopped at any moment
+            rows = [as_json(*row) for row in done]
+            write_json(out, {"command": command, "machine": facts, "warning": warning, "settings": rows})
+            bar.advance(task)
     console.print(table)
     for line in peer_lines(done):
         console.print(line, highlight=False)
     console.print(f"Wrote {out}", highlight=False, soft_wrap=True)
-
-
-def _doing(setting: Setting) -> str:
-    return f"{setting.task}, {setting.processes} x {setting.threads}"
