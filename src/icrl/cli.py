@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from icrl.errors import InputError, unknown_name
+from icrl.runtime import configure_numpy
 
 OVERVIEW = """\
 icrl: learn the constraint an expert was obeying, from its demonstrations.
@@ -39,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         if arguments[0] not in VERBS:
             raise unknown_name("verb", arguments[0], VERBS)
+        configure_numpy()
         from icrl import verbs
 
         getattr(verbs, arguments[0])(arguments[1:])

@@ -4,6 +4,15 @@ import os
 from pathlib import Path
 
 
+def configure_numpy() -> None:
+    """Give NumPy's matrix products one thread; to be called before NumPy is imported.
+
+    OpenBLAS shares a product of more than 2¹⁸ multiplications (100 x 64 x 64) among all cores, and its threads wait for
+    each other by spinning: acting with 128 hidden units then cost eleven times the CPU (docs/performance.md).
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
 def configure_jax() -> None:
     """Set flags before JAX is imported; keep compiled functions in the user's cache directory.
 

@@ -93,7 +93,7 @@ def test_the_verb_prints_a_table_and_writes_all_numbers(monkeypatch, tmp_path, c
     answer = {"raw": Result(100.0, 1.0, 1.0, [100.0]), "terminate": Result(50.0, 0.5, 1.0, [50.0])}
     peers = {"ours": Result(90.0, None, 1.0, [90.0]), "sb3-dummy": Result(9.0, None, 1.0, [9.0])}
     monkeypatch.setattr(bench_table, "run_setting", lambda setting: peers if "ours" in setting.meters else answer)
-    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("COLUMNS", "80")
     out = tmp_path / "new" / "throughput.json"
     main(["bench", "throughput", "--tasks", "ant-wall", "--peers", "--out", str(out)])
     printed = capsys.readouterr().out

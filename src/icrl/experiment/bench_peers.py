@@ -1,5 +1,6 @@
 """A peer for `icrl bench throughput --peers`: Stable-Baselines3's PPO on the same HalfCheetah, used its usual way."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -7,7 +8,6 @@ import gymnasium as gym
 
 from icrl.config import ForwardConfig
 from icrl.errors import InputError
-from icrl.experiment.bench_meters import Meter
 
 HOW_TO_INSTALL = (
     "Stable-Baselines3 or PyTorch is not installed. PyTorch first, from the index that has its CPU build: "
@@ -34,7 +34,7 @@ class _KeepSpeed(gym.Wrapper[Any, Any, Any, Any]):
         return observation, abs(info["x_velocity"]) + info["reward_ctrl"], terminated, truncated, info
 
 
-def stable_baselines_meter(config: ForwardConfig, subprocesses: bool) -> Meter:
+def stable_baselines_meter(config: ForwardConfig, subprocesses: bool) -> Callable[[], int]:
     """PPO with our batch, minibatch, epochs, networks and normalisation, on one torch thread, which is its best."""
     try:
         import torch

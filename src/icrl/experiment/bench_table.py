@@ -25,25 +25,24 @@ MEANINGS = {
 
 def throughput_table() -> Table:
     """The empty table."""
-    table = Table(
-        title="icrl bench throughput: environment steps per second", title_justify="left", header_style="bold"
-    )
-    for name in ("task", "processes x threads", "envs", "width", "what", "steps/s", "of raw", "budget", "CPU"):
-        table.add_column(name, justify="left" if name in ("task", "what") else "right", no_wrap=name == "what")
+    table = Table(title="icrl bench throughput", title_justify="left", header_style="bold")
+    table.add_column("what")
+    for name in ("steps/s", "of raw", "budget", "CPU"):
+        table.add_column(name, justify="right", no_wrap=True)
     return table
 
 
 def add_rows(table: Table, setting: Setting, results: dict[str, Result]) -> None:
-    """The rows of one setting."""
+    """The rows of one setting, under a line that says which."""
     envs = forward_config(setting, Respect.terminate).num_envs
+    shape = f"{setting.processes} x {setting.threads}, {envs} envs, width {setting.width}"
+    table.add_row(f"[bold]{setting.task}[/bold], {shape}")
     standard = setting.num_envs is None and setting.width == 64
     budget = BUDGETS.get((setting.task, setting.processes, setting.threads)) if standard else None
     for index, (name, result) in enumerate(results.items()):
-        who = (setting.task, f"{setting.processes} x {setting.threads}", str(envs), str(setting.width))
         judged = budget is not None and name in ("terminate", "lagrangian")
         table.add_row(
-            *(who if index == 0 else ("", "", "", "")),
-            MEANINGS[name],
+            f"  {MEANINGS[name]}",
             f"{result.steps_per_second:,.0f}",
             "-" if result.ratio_to_raw is None else f"{result.ratio_to_raw:.2f}",
             f">= {budget:.2f}" if judged else "",
@@ -83,6 +82,9 @@ def bench_throughput(settings: list[Setting], out: Path, command: str, console: 
             write_json(out, {"command": command, "machine": facts, "warning": warning, "settings": rows})
             bar.advance(task)
     console.print(table)
+    console.print(
+        "2 x 1: two processes with one thread each, rates added. CPU: CPU seconds over wall seconds of a process."
+    )
     for line in peer_lines(done):
         console.print(line, highlight=False)
     console.print(f"Wrote {out}", highlight=False, soft_wrap=True)
