@@ -8,7 +8,6 @@ import hashlib
 import itertools
 import json
 import os
-import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -266,11 +265,10 @@ def _read(path: Path) -> bytes:
 
 def _write_whole(path: Path, data: bytes) -> None:
     """Write to a temporary file beside `path`, then move it into place."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
+        temporary.write_bytes(data)
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
