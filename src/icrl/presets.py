@@ -155,5 +155,5 @@ def paper(task: str) -> LearnConfig:
 def expert(task: str) -> tuple[ForwardConfig, int]:
     """Forward step and environment steps for training an expert (or a nominal agent): ours."""
     config = default(task)
-    steps = {"bridges": 200_000, "half-cheetah-wall": 3_100_000, "ant-wall": 2_500_000}.get(task, config.steps)
+    steps = {"bridges": 200_000, "half-cheetah-wall": 3_100_000, "ant-wall": 1_500_000}.get(task, config.steps)
     return replace(config.forward), steps
