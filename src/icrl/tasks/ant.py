@@ -82,4 +82,5 @@ def _scenario(name: str, broken: bool, description: str) -> Scenario:
         horizon=HORIZON,
         description=description,
     )
-    return Scenario(task=task, violates=truth.ant_wall, constraint="x <= -3 is forbidden")
+    demos = None if broken else "ant-wall.npz"
+    return Scenario(task=task, violates=truth.ant_wall, constraint="x <= -3 is forbidden", demos=demos)
