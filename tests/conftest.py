@@ -1,7 +1,14 @@
 """What every test shares. This file also puts `tests/` on the import path, so that oracles and worlds are found."""
 
+import signal
+import threading
+
 import jax
 from hypothesis import settings
+
+# A shell that starts pytest in the background makes it ignore Ctrl-C, and its children too: tests of Ctrl-C need it back.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A wrong shape that broadcasts is the bug that tests miss most easily: make it loud.
 jax.config.update("jax_numpy_rank_promotion", "raise")

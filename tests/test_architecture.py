@@ -18,7 +18,7 @@ STOREYS = [
     {"tasks", "demos", "agent", "constraint", "tabular"},
     {"learn", "evidence", "rounds", "transfer", "evaluate", "baselines", "presets"},
     {"experiment", "report"},
-    {"cli", "verbs"},
+    {"cli", "verbs", "__main__"},
 ]
 SAME_STOREY = {
     # `task.py` is the noun that every room of the first storey may hold
@@ -39,6 +39,7 @@ SAME_STOREY = {
     ("presets", "learn"),
     ("report", "experiment"),
     ("cli", "verbs"),
+    ("__main__", "cli"),
 }
 LEARNERS = {"agent", "constraint", "learn", "evidence", "rounds", "transfer", "baselines", "tabular", "demos"}
 TRUTH = {"icrl.tasks.truth", "icrl.evaluate"}

@@ -5,9 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from icrl.config import LearnConfig
+from icrl.config import BackwardConfig, LearnConfig
+from icrl.constraint.backward_step import backward_step, constraint_cost, init_constraint
+from icrl.constraint.features import select_features
+from icrl.constraint.objective import loss
 from icrl.demos.dataset import REWARDS_UNKNOWN, Demonstrations
-from icrl.evidence import gather, out_earning
+from icrl.evidence import Evidence, fit_zeta, gather, newly_forbidden, out_earning
+from icrl.tasks.lap_grid import lap_grid
 from icrl.trajectories import join, select
 from icrl.types import Trajectories
 
@@ -71,3 +75,32 @@ def test_join_pads_to_the_longest_and_select_keeps_the_order():
     assert joined.returns.tolist() == [1.0, 2.0, 3.0]
     assert not joined.observations[0, 2:].any()
     assert select(joined, np.array([True, False, True])).returns.tolist() == [1.0, 3.0]
+
+
+def test_zeta_presumes_as_much_innocence_as_leaves_a_constraint():
+    # demos always take action 0; scouts take 1 half of the time, and so does chance: with the full presumption action 1
+    # is cleared, with half of it forbidden
+    task = lap_grid().task
+    features = select_features(task, None, 20.0)
+    backward = BackwardConfig(updates=300, sparsity=0.0, sample_floor=-3.0, presumption=1.0, feature_sparsity=0.05)
+    config = LearnConfig(scouts=1, backward=backward)
+    steps = 40
+    cells = np.linspace(-1, 1, steps, dtype=np.float32)[None, :, None].repeat(4, axis=0)
+
+    def walk(actions):
+        return Trajectories(
+            observations=cells, actions=actions, rewards=np.zeros((4, steps), np.float32), lengths=np.full(4, steps)
+        )
+
+    demos, mixed = walk(np.zeros((4, steps), int)), walk(np.tile(np.arange(steps) % 2, (4, 1)))
+    evidence = Evidence(mixed, np.ones(4))
+    rng = np.random.default_rng(0)
+    plain, _ = backward_step(
+        init_constraint(rng, features, backward), demos, mixed, features, backward, evidence.weights, loss, mixed
+    )
+    assert newly_forbidden(mixed, None, constraint_cost(plain, features, backward)) < 0.2
+    rng = np.random.default_rng(0)
+    fitted, _ = fit_zeta(rng, demos, evidence, mixed, features, config, loss)
+    cost = constraint_cost(fitted, features, backward)
+    assert newly_forbidden(mixed, None, cost) == pytest.approx(0.5)
+    assert newly_forbidden(demos, None, cost) == 0.0

@@ -105,7 +105,7 @@ def test_an_agent_that_settled_on_forbidden_ways_starts_afresh():
     assert agents_of(mild) == pytest.approx([512, 1024], rel=0.01)
 
 
-SCOUTING = replace(TINY, steps=3 * ROUND + 400, scouts=2, backward=replace(TINY.backward, presumption=0.5))
+SCOUTING = replace(TINY, steps=3 * ROUND + 200, scouts=2, backward=replace(TINY.backward, presumption=0.5))
 
 
 def test_scouts_know_no_constraint_and_are_fresh():
@@ -119,7 +119,7 @@ def test_scouts_know_no_constraint_and_are_fresh():
 
 def test_zeta_moves_after_the_last_scout_and_then_only_on_evidence():
     rounds = []
-    config = replace(SCOUTING, steps=5 * ROUND + 400, evidence_margin=1e6)
+    config = replace(SCOUTING, steps=5 * ROUND + 200, evidence_margin=1e6)
     learn(TASK, lap_demos(), config, on_round=rounds.append)
     assert [r.backward_info.updates_made for r in rounds] == [0, TINY.backward.updates, 0, 0, 0]
 
@@ -127,12 +127,12 @@ def test_zeta_moves_after_the_last_scout_and_then_only_on_evidence():
 def test_steps_of_chance_are_counted():
     counter = Counter()
     last = learn(counter.watch(TASK), lap_demos(), SCOUTING)
-    assert last.steps == counter.steps == 3 * ROUND + 400  # 2 laps of 200 before the first round
+    assert last.steps == counter.steps == 3 * ROUND + 200  # 2 half laps of 100 before the first round
 
 
 def test_a_budget_that_leaves_no_round_after_the_scouts_is_refused():
-    with pytest.raises(InputError, match=r"3 rounds of 912 .* and 400 steps of chance .* --scouts"):
-        learn(TASK, lap_demos(), replace(SCOUTING, steps=3 * ROUND + 399))
+    with pytest.raises(InputError, match=r"3 rounds of 912 .* and 200 steps of chance .* --scouts"):
+        learn(TASK, lap_demos(), replace(SCOUTING, steps=3 * ROUND + 199))
 
 
 def test_same_seed_same_constraint_other_seed_another():

@@ -25,7 +25,7 @@ class LearnArgs:
     task: Positional[str] = "lap-grid"
     """Name of the task (see: icrl tasks)."""
     method: str = "icrl"
-    """icrl, or nominal (no constraint: the reference line)."""
+    """icrl, binary-classifier, gail-constraint, greedy (lap-grid, bridges), or nominal (no constraint)."""
     preset: str = "default"
     """Settings to start from: default (ours) or paper (the paper's table)."""
     demos: str | None = None
