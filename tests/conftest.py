@@ -6,7 +6,7 @@ import threading
 import jax
 from hypothesis import settings
 
-# A shell that starts pytest in the background makes it ignore Ctrl-C, and its children too: tests of Ctrl-C need it back.
+# A shell that starts pytest in the background makes it ignore Ctrl-C, and its children too: the tests need it back.
 if threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
