@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from icrl.demos import dataset
-from icrl.demos.dataset import Demonstrations, Episode, check_against, shipped_demos, stack_episodes
+from icrl.demos.dataset import (
+    Demonstrations,
+    Episode,
+    check_against,
+    find_mismatches,
+    shipped_demos,
+    stack_episodes,
+)
 from icrl.demos.validate import validate_demos
 from icrl.errors import InputError
 from icrl.tasks.task import Task
@@ -151,7 +158,9 @@ def test_episodes_must_be_alike(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_demos_that_fit_a_task_pass_and_rounding_is_forgiven() -> None:
     trajectories = make_trajectories()
     trajectories.actions[0, 0, 0] = 1 + 1e-7
-    check_against(Demonstrations(trajectories=trajectories, discrete=False), make_task())
+    demos = Demonstrations(trajectories=trajectories, discrete=False)
+    assert find_mismatches(demos, make_task()) == []
+    check_against(demos, make_task())  # raises nothing
 
 
 @pytest.mark.parametrize(
