@@ -181,13 +181,13 @@ def test_help_of_a_task_shows_its_own_settings(capsys):
 
 def test_the_task_may_stand_anywhere_on_the_line():
     from icrl.presets import preset
-    from icrl.verbs import _parse_learn
+    from icrl.verbs.learn import parse
 
     for words in (["point", "--seed", "3"], ["--seed", "3", "point"], ["--preset", "paper", "point"]):
-        args = _parse_learn(words)
+        args = parse(words)
         assert args.task == "point"
         assert args.config == preset(args.preset, "point")
-    assert _parse_learn(["--seed", "3", "point", "--steps", "77"]).config.steps == 77
+    assert parse(["--seed", "3", "point", "--steps", "77"]).config.steps == 77
 
 
 def test_learn_then_evaluate(capsys, refused, tmp_path):

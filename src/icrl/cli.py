@@ -3,6 +3,7 @@
 import signal
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from icrl.errors import InputError, unknown_name
 from icrl.runtime import configure_numpy
@@ -41,9 +42,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if arguments[0] not in VERBS:
             raise unknown_name("verb", arguments[0], VERBS)
         configure_numpy()
-        from icrl import verbs
-
-        getattr(verbs, arguments[0])(arguments[1:])
+        import_module(f"icrl.verbs.{arguments[0]}").run(arguments[1:])
     except InputError as error:
         sys.stderr.write(f"icrl: {error}\n")
         raise SystemExit(2) from None

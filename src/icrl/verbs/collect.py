@@ -1,0 +1,55 @@
+"""`icrl collect TASK --out PATH`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+from tyro.conf import Positional
+
+from icrl.errors import InputError
+from icrl.presets import EPISODES, expert
+from icrl.runtime import configure_jax
+from icrl.verbs.inputs import find_scenario, require_counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectArgs:
+    """Train an expert under the true constraint and record it; score it, and a nominal agent beside it."""
+
+    task: Positional[str]
+    """Name of the task (see: icrl tasks)."""
+    out: Path
+    """Where to write the demonstrations (.npz)."""
+    episodes: int | None = None
+    """Episodes to record; None: as many as in the paper."""
+    steps: int | None = None
+    """Environment steps to train each of the two agents for; None: as set for the task."""
+    seed: int = 0
+    """Seed of everything random."""
+
+
+def run(arguments: list[str]) -> None:
+    """`icrl collect TASK --out PATH`."""
+    args = tyro.cli(CollectArgs, prog="icrl collect", args=arguments)
+    scenario = find_scenario(args.task)
+    if args.out.suffix != ".npz":
+        raise InputError(f"--out must name an .npz file, got {args.out}.")
+    if args.out.exists():
+        raise InputError(
+            f"{args.out} exists already: nothing was overwritten. Choose another --out, or remove it first."
+        )
+    config, steps = expert(args.task)
+    episodes = EPISODES.get(args.task, 10) if args.episodes is None else args.episodes
+    steps = steps if args.steps is None else args.steps
+    require_counts(episodes=episodes, steps=steps, seed=args.seed)
+    configure_jax()
+
+    from rich.console import Console
+
+    from icrl.experiment.collecting import collect_with_references
+    from icrl.report.summary import print_references
+
+    console = Console()
+    command = f"icrl collect {' '.join(arguments)}"
+    demos = collect_with_references(scenario, config, steps, episodes, args.seed, args.out, command, console)
+    print_references(demos, args.out, console)

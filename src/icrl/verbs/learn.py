@@ -1,0 +1,99 @@
+"""`icrl learn TASK`."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from tyro.conf import Positional
+
+from icrl.config import LearnConfig
+from icrl.presets import preset
+from icrl.runtime import configure_jax
+from icrl.verbs.inputs import find_demos, find_scenario
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnArgs:
+    """Learn the constraint that demonstrations obey, and an agent that respects it."""
+
+    task: Positional[str] = "lap-grid"
+    """Name of the task (see: icrl tasks)."""
+    method: str = "icrl"
+    """icrl, binary-classifier, gail-constraint, greedy (lap-grid, bridges), or nominal (no constraint)."""
+    preset: str = "default"
+    """Settings to start from: default (ours) or paper (the paper's table)."""
+    demos: str | None = None
+    """Demonstrations: a file, a folder or a Minari id; None: the ones that ship with the task."""
+    seed: int = 0
+    """Seed of everything random."""
+    out: Path | None = None
+    """Run directory; None: runs/TASK-METHOD-PRESET-seedN."""
+    episodes: int = 100
+    """Episodes of the final evaluation."""
+    config: Annotated[LearnConfig, tyro.conf.arg(name="")] = field(default_factory=LearnConfig)
+
+
+def run(arguments: list[str]) -> None:
+    """`icrl learn TASK`."""
+    args = parse(arguments)
+    scenario = find_scenario(args.task)
+    demos, source = find_demos(args.demos, scenario)
+    directory = args.out or Path("runs") / f"{args.task}-{args.method}-{args.preset}-seed{args.seed}"
+    configure_jax()
+
+    from rich.console import Console
+
+    from icrl.experiment.display import LiveDisplay
+    from icrl.experiment.runs import RunSpec, check_run, run_learning
+    from icrl.report.summary import print_scores, write_pictures
+
+    spec = RunSpec(task=args.task, method=args.method, preset=args.preset, seed=args.seed, config=args.config,
+                   demos=source, episodes=args.episodes)  # fmt: skip
+    rounds = check_run(spec, scenario, demos, directory)
+    console = Console()
+    display = LiveDisplay(f"{args.method} on {args.task}, seed {args.seed}", args.config.steps, console)
+    try:
+        with display:
+            scores, last = run_learning(spec, scenario, demos, directory, display)
+        pictures = write_pictures(scenario, demos, last, directory)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(_how_far(directory, display.rounds_done, rounds)) from None
+    print_scores(scores, demos, directory, pictures, console)
+
+
+def parse(arguments: list[str]) -> LearnArgs:
+    """Flags change the settings of the task, preset and method asked for, wherever these stand on the line."""
+    guess = _learn_defaults(arguments)
+    args = tyro.cli(LearnArgs, prog="icrl learn", args=arguments, default=guess)
+    if (args.task, args.preset, args.method) == (guess.task, guess.preset, guess.method):
+        return args
+    find_scenario(args.task)
+    better = _defaults(args.task, args.preset, args.method)
+    return tyro.cli(LearnArgs, prog="icrl learn", args=arguments, default=better)
+
+
+def _learn_defaults(arguments: list[str]) -> LearnArgs:
+    """The preset of the task named in the arguments, so that --help shows, and flags change, that task's values."""
+    task = next((word for word in arguments[:1] if not word.startswith("-")), "lap-grid")
+    found = {"--preset": "default", "--method": "icrl"}
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        flag, equals, value = word.partition("=")
+        if flag in found:
+            found[flag] = value if equals else following
+    return _defaults(task, found["--preset"], found["--method"])
+
+
+def _defaults(task: str, name: str, method: str) -> LearnArgs:
+    return LearnArgs(task=task, preset=name, method=method, config=preset(name, task, method))
+
+
+def _how_far(directory: Path, rounds_done: int, rounds: int) -> str:
+    """What an interrupted run says of itself."""
+    if rounds_done:
+        holds = f"{directory} holds the metrics, the constraint and the policy of round {rounds_done}"
+    elif directory.exists():
+        holds = f"{directory} holds the configuration only"
+    else:
+        holds = "Nothing was written"
+    return f"interrupted after {rounds_done} of {rounds} rounds. {holds}."

@@ -1,0 +1,52 @@
+"""`icrl suite NAME`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+from tyro.conf import Positional
+
+from icrl.runtime import configure_jax
+from icrl.verbs import report
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteArgs:
+    """Make all runs of a suite. Finished ones are skipped: stop it and start it again at any time."""
+
+    name: Positional[str]
+    """lap-grid, lap-grid-long, half-cheetah or ant."""
+    seeds: int | None = None
+    """Seeds of every entry; None: as the suite says."""
+    jobs: int = 2
+    """Runs at a time, each a process with one thread."""
+    out: Path | None = None
+    """Where the run directories go; None: runs/NAME."""
+    steps: int | None = None
+    """Environment steps of every run; None: as the suite says."""
+    collect: Path | None = None
+    """After the last run, write the report (scores, table, figures) into this directory, e.g. results/NAME."""
+
+
+def run(arguments: list[str]) -> None:
+    """`icrl suite NAME`."""
+    args = tyro.cli(SuiteArgs, prog="icrl suite", args=arguments)
+    configure_jax()
+
+    from rich.console import Console
+
+    from icrl.experiment.suite import expand, run_suite
+    from icrl.experiment.suite_display import SuiteDisplay, print_outcome
+    from icrl.experiment.suites import find_suite
+
+    found = find_suite(args.name)
+    out = args.out or Path("runs") / args.name
+    runs = expand(found, out, args.seeds, args.steps)
+    console = Console()
+    with SuiteDisplay(f"suite {found.name}: {found.purpose}", runs, console) as display:
+        outcome = run_suite(runs, out, args.jobs, display, f"icrl suite {' '.join(arguments)}")
+    print_outcome(outcome, out, console)
+    if args.collect is not None:
+        report.run([str(out), "--out", str(args.collect)])
+    if outcome.failed:
+        raise SystemExit(1)
