@@ -35,7 +35,8 @@ SAME_STOREY = {
     ("learn", "evidence"),
     ("learn", "rounds"),
     ("baselines", "learn"),
-    ("transfer", "learn"),
+    ("transfer", "rounds"),
+    ("transfer", "baselines"),  # what GAIL makes of a constraint
     ("presets", "learn"),
     ("report", "experiment"),
     ("cli", "verbs"),

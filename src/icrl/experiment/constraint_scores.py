@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from icrl.constraint.learned import LearnedConstraint
+from icrl.demos.dataset import Demonstrations
 from icrl.evaluate import boundary, judge_constraint
 from icrl.tasks.task import Scenario
 from icrl.trajectories import join_pairs, pairs_of
@@ -20,8 +21,8 @@ _PAIRS_ON_GRID = 500
 class VisitedPairs:
     """Pairs (s, a) of all agents of a run, thinned out."""
 
-    def __init__(self, demos: Trajectories) -> None:
-        self.parts = [pairs_of(demos, _EVERY)]
+    def __init__(self, demos: Trajectories | None) -> None:
+        self.parts = [] if demos is None else [pairs_of(demos, _EVERY)]
 
     def add(self, samples: Trajectories) -> None:
         """Keep some of a round's samples."""
@@ -32,20 +33,34 @@ class VisitedPairs:
         return join_pairs(self.parts)
 
 
+def forbidden_share(constraint: LearnedConstraint, expert: Trajectories) -> float:
+    """Over-constraint: the share of an expert's steps that the constraint forbids, mean over (s, a) of 1[1 − ζ > ½].
+
+    The expert obeys the truth, so every such step is one that the constraint takes from it for nothing.
+    """
+    pairs = pairs_of(expert)
+    return float(np.mean(constraint.cost(pairs.observations, pairs.actions) > 0.5))
+
+
 def score_constraint(
-    scenario: Scenario, constraint: LearnedConstraint, visited: VisitedPairs, demos: Trajectories
+    scenario: Scenario, constraint: LearnedConstraint, visited: VisitedPairs, demos: Demonstrations | None
 ) -> dict[str, Any]:
-    """AUC, IoU, hits and false alarms on visited pairs; where there is an x, also where the boundary lies."""
+    """AUC, IoU, hits and false alarms on visited pairs, over-constraint on the expert's (the demonstrations of the task
+    that is judged); where there is an x, also where the boundary lies."""
+    expert = None if demos is None else demos.trajectories
     pairs = visited.pairs()
     result: dict[str, Any] = judge_constraint(scenario, constraint, pairs)._asdict()
     result["pairs"] = len(pairs.observations)
+    result["expert_steps_forbidden"] = None if expert is None else forbidden_share(constraint, expert)
     if "x" in scenario.task.observation_names:
         column = scenario.task.observation_names.index("x")
-        result |= _score_over_x(constraint, pairs, demos, column)
+        result |= _score_over_x(constraint, pairs, expert, column)
     return result
 
 
-def _score_over_x(constraint: LearnedConstraint, pairs: Pairs, demos: Trajectories, column: int) -> dict[str, Any]:
+def _score_over_x(
+    constraint: LearnedConstraint, pairs: Pairs, expert: Trajectories | None, column: int
+) -> dict[str, Any]:
     """False alarms where x > 0, the x at which ζ crosses ½, and the lowest x that was demonstrated."""
     right = pairs.observations[:, column] > 0
     alarms = ~constraint.is_feasible(pairs.observations[right], pairs.actions[right])
@@ -54,5 +69,5 @@ def _score_over_x(constraint: LearnedConstraint, pairs: Pairs, demos: Trajectori
     return {
         "false_alarm_rate_right_of_start": float(np.mean(alarms)) if alarms.size else None,
         "boundary_x": boundary(constraint, sample, column, _GRID),
-        "lowest_demonstrated_x": float(demos.observations[demos.mask][:, column].min()),
+        "lowest_demonstrated_x": None if expert is None else float(expert.observations[expert.mask][:, column].min()),
     }

@@ -4,11 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-import jax
-
-from icrl.agent.forward_step import ForwardInfo, forward_step, generator
-from icrl.agent.rollout import sample_trajectories
-from icrl.agent.state import Policy, init_agent, policy_of
+from icrl.agent.forward_step import ForwardInfo
+from icrl.agent.state import Policy, policy_of
 from icrl.baselines.binary_classifier import cross_entropy
 from icrl.baselines.gail_constraint import log_feasibility_bonus
 from icrl.baselines.greedy import learn_greedy
@@ -19,8 +16,9 @@ from icrl.constraint.objective import Objective, loss
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import unknown_name
 from icrl.learn import learn
-from icrl.rounds import Progress, Round, num_rounds
+from icrl.rounds import Round, num_rounds
 from icrl.tasks.task import Task
+from icrl.transfer import AgentRound, OnProgress, Pressure, pressure_of, train_under
 from icrl.types import CostFunction, Trajectories
 
 
@@ -37,10 +35,11 @@ class Snapshot(NamedTuple):
     samples: Trajectories
     metrics: dict[str, Any]
     """`agent/...` and `constraint/...`."""
+    innocents: Trajectories | None = None
+    """What chance does, where a method presumes it innocent."""
 
 
 OnSnapshot = Callable[[Snapshot], None]
-OnProgress = Callable[[Progress], None]
 
 
 class Method(Protocol):
@@ -84,7 +83,7 @@ def run_rounds(
         metrics |= {f"constraint/{name}": value for name, value in last.backward_info._asdict().items()}
         constraint = freeze(last.constraint, last.features, config.backward, {**card, "steps": last.steps})
         policy = policy_of(last.agent, task, config.forward)
-        return Snapshot(last.number, rounds, last.steps, policy, constraint, last.samples, metrics)
+        return Snapshot(last.number, rounds, last.steps, policy, constraint, last.samples, metrics, last.innocents)
 
     def round_done(last: Round) -> None:
         on_snapshot(snapshot(last))
@@ -102,7 +101,7 @@ def run_nominal(
     on_progress: OnProgress,
 ) -> Snapshot:
     """No constraint at all: the reference line. Demonstrations are not looked at."""
-    return _train_under(None, task, config, seed, {}, on_snapshot, on_progress)
+    return run_agent(Pressure(), None, task, config, seed, {}, on_snapshot, on_progress)
 
 
 def run_greedy(
@@ -120,10 +119,13 @@ def run_greedy(
         "constraint/findings": len(found.findings),
         "constraint/log_likelihood_gain": sum(f.gain for f in found.findings),
     }
-    return _train_under(constraint, task, config, seed, metrics, on_snapshot, on_progress)
+    return run_agent(
+        pressure_of(constraint, "greedy"), constraint, task, config, seed, metrics, on_snapshot, on_progress
+    )
 
 
-def _train_under(
+def run_agent(
+    pressure: Pressure,
     constraint: LearnedConstraint | None,
     task: Task,
     config: LearnConfig,
@@ -132,28 +134,17 @@ def _train_under(
     on_snapshot: OnSnapshot,
     on_progress: OnProgress,
 ) -> Snapshot:
-    """Rounds of the forward step under a constraint that does not change."""
-    cost = None if constraint is None else constraint.cost
-    key = jax.random.key(seed)
-    rounds = num_rounds(task, config)
-    agent = init_agent(generator(jax.random.fold_in(key, rounds)), task, config.forward)
-    train_env, sample_env = task.make_env(config.forward.num_envs), task.make_env(config.num_samples)
-    steps = 0
-    for index in range(rounds):
-        key_forward, key_sample = jax.random.split(jax.random.fold_in(key, index))
-        report = partial(_report, on_progress, steps, rounds)
-        agent, info = forward_step(key_forward, agent, task, train_env, cost, config.forward, on_update=report)
-        rng = generator(key_sample)
-        policy = policy_of(agent, task, config.forward)
-        samples = sample_trajectories(rng, policy, sample_env, task.horizon, int(rng.integers(2**31)))
-        steps += info.steps + samples.num_steps
-        last = Snapshot(index, rounds, steps, policy, constraint, samples, agent_metrics(info, samples) | metrics)
-        on_snapshot(last)
-    return last
+    """The forward step alone, under a pressure that does not change; `constraint`, if any, is what is saved with it."""
 
+    def snapshot(last: AgentRound) -> Snapshot:
+        policy = policy_of(last.agent, task, config.forward)
+        found = agent_metrics(last.forward_info, last.samples) | metrics
+        return Snapshot(last.number, last.rounds, last.steps, policy, constraint, last.samples, found)
 
-def _report(on_progress: OnProgress, before: int, rounds: int, done: int) -> None:
-    on_progress(Progress(before + done, rounds))
+    def round_done(last: AgentRound) -> None:
+        on_snapshot(snapshot(last))
+
+    return snapshot(train_under(pressure, task, config, seed, round_done, on_progress))
 
 
 METHODS: dict[str, Method] = {

@@ -7,16 +7,17 @@ from typing import Any, Protocol
 
 from icrl.agent.policy_file import save_policy
 from icrl.config import LearnConfig, require
-from icrl.constraint.backward_step import check_limits
-from icrl.constraint.features import select_features
-from icrl.demos.dataset import Demonstrations, check_against
+from icrl.constraint.learned import LearnedConstraint
+from icrl.demos.dataset import Demonstrations
 from icrl.evaluate import Truth, evaluate_policy, judge
 from icrl.experiment.constraint_scores import VisitedPairs, score_constraint
-from icrl.experiment.methods import Snapshot, find_method
+from icrl.experiment.making import check_method, run_method
+from icrl.experiment.methods import Snapshot
 from icrl.experiment.run_directory import CONSTRAINT, POLICY, RunDirectory, library_versions, to_json, uninterrupted
-from icrl.rounds import Progress, num_rounds
+from icrl.rounds import Progress, num_rounds, scouting_rounds
 from icrl.tasks.task import Scenario
 from icrl.types import Scores
+from icrl.visited import VISITED, VisitRecorder, save_visited
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,12 +29,14 @@ class RunSpec:
     preset: str
     seed: int
     config: LearnConfig
-    demos: str
-    """Path or name of the demonstrations."""
+    demos: str | None
+    """Path or name of the demonstrations; None: there are none (references and transfers need none)."""
     episodes: int = 100
     """Episodes of the final evaluation."""
     label: str | None = None
     """Name in tables and figures; None: made from method and preset."""
+    constraint: str | None = None
+    """Path of a frozen constraint that is transferred; None: the run learns one, or is a reference."""
 
 
 class Display(Protocol):
@@ -46,25 +49,36 @@ class Display(Protocol):
         """A round was finished; `metrics` is what was logged of it."""
 
 
-def check_run(spec: RunSpec, scenario: Scenario, demos: Demonstrations, directory: Path) -> int:
+def check_run(
+    spec: RunSpec,
+    scenario: Scenario,
+    demos: Demonstrations | None,
+    directory: Path,
+    constraint: LearnedConstraint | None = None,
+) -> int:
     """Raise `InputError` for whatever would stop the run, before anything is written; otherwise its rounds."""
     require(spec.seed >= 0, "seed", spec.seed, "an integer >= 0")
     require(spec.episodes >= 1, "episodes", spec.episodes, "an integer >= 1")
-    find_method(spec.method)
     RunDirectory(directory).check_free()
-    check_against(demos, scenario.task)
-    select_features(scenario.task, spec.config.features, spec.config.backward.input_clip)
-    check_limits(spec.config.backward, spec.config.num_samples, scenario.task.horizon)
+    check_method(spec.method, scenario, demos, constraint, spec.config)
     return num_rounds(scenario.task, spec.config)
 
 
 def run_learning(
-    spec: RunSpec, scenario: Scenario, demos: Demonstrations, directory: Path, display: Display
+    spec: RunSpec,
+    scenario: Scenario,
+    demos: Demonstrations | None,
+    directory: Path,
+    display: Display,
+    constraint: LearnedConstraint | None = None,
 ) -> tuple[Scores, Snapshot]:
-    """Make the run; after every round its directory holds the metrics, the constraint and the policy so far."""
-    rounds = check_run(spec, scenario, demos, directory)
-    method, run = find_method(spec.method), RunDirectory(directory)
-    run.begin({"command": "learn", **to_json(spec)})
+    """Make the run; after every round its directory holds the metrics, the constraint and the policy so far.
+
+    With a `constraint` (that of `spec.constraint`) it is transferred, and none is learned.
+    """
+    rounds = check_run(spec, scenario, demos, directory, constraint)
+    run = RunDirectory(directory)
+    run.begin({"command": "learn" if constraint is None else "transfer", **to_json(spec)})
     card = {
         "method": spec.method,
         "task": spec.task,
@@ -72,13 +86,15 @@ def run_learning(
         "preset": spec.preset,
         "versions": library_versions(),
     }
-    visited = VisitedPairs(demos.trajectories)
+    visited = VisitedPairs(None if demos is None else demos.trajectories)
+    recorder = VisitRecorder(scouting_rounds(spec.config))
     display.progressed(Progress(0, rounds))
     started = time.perf_counter()
 
     def save(snapshot: Snapshot) -> None:
         truth = judge(scenario, snapshot.samples)
         visited.add(snapshot.samples)
+        recorder.add_round(snapshot.samples, snapshot.number, snapshot.innocents)
         metrics: dict[str, Any] = {
             "round": snapshot.number,
             "steps": snapshot.steps,
@@ -90,10 +106,11 @@ def run_learning(
             save_policy(snapshot.policy, directory / POLICY)
             if snapshot.constraint is not None:
                 snapshot.constraint.save(directory / CONSTRAINT)
+            save_visited(recorder.visited(), directory / VISITED)
             run.log(metrics)
             display.round_done(snapshot, metrics)
 
-    last = method(scenario.task, demos, spec.config, spec.seed, card, save, display.progressed)
+    last = run_method(spec.method, scenario, demos, constraint, spec.config, spec.seed, card, save, display.progressed)
     seconds = time.perf_counter() - started
     truth = evaluate_policy(scenario, last.policy, spec.episodes, spec.seed)
     scores = make_scores(spec, demos, last.steps, truth, seconds)
@@ -106,12 +123,12 @@ def run_learning(
         "versions": library_versions(),
     }
     if last.constraint is not None:
-        extra["constraint"] = score_constraint(scenario, last.constraint, visited, demos.trajectories)
+        extra["constraint"] = score_constraint(scenario, last.constraint, visited, demos)
     run.finish(scores, extra)
     return scores, last
 
 
-def make_scores(spec: RunSpec, demos: Demonstrations, steps: int, truth: Truth, seconds: float) -> Scores:
+def make_scores(spec: RunSpec, demos: Demonstrations | None, steps: int, truth: Truth, seconds: float) -> Scores:
     """The contract of `scores.json`."""
     return Scores(
         scenario=spec.task,
@@ -120,7 +137,7 @@ def make_scores(spec: RunSpec, demos: Demonstrations, steps: int, truth: Truth, 
         steps=steps,
         true_return=truth.true_return,
         violation_rate=truth.violation_rate,
-        expert_return=float(demos.trajectories.returns.mean()) if demos.has_rewards else None,
+        expert_return=float(demos.trajectories.returns.mean()) if demos and demos.has_rewards else None,
         seconds=seconds,
         steps_per_second=steps / seconds,
     )

@@ -1,0 +1,120 @@
+"""Transfer (paper, Section 4.2): a new agent under a frozen constraint. The forward step alone, round by round.
+
+A constraint is a fact about the world, so another body with another reward can use it: its features are found in the
+new task by name. How it acts on the agent is the method's: ICRL, the binary classifier and greedy inference charge the
+cost 1 − ζ; GAIL-constraint adds log ζ to the reward of the new task.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import jax
+
+from icrl.agent.forward_step import ForwardInfo, forward_step, generator
+from icrl.agent.rollout import sample_trajectories
+from icrl.agent.state import AgentState, init_agent, policy_of
+from icrl.baselines.gail_constraint import log_feasibility_bonus
+from icrl.config import LearnConfig
+from icrl.constraint.learned import LearnedConstraint
+from icrl.errors import InputError, unknown_name
+from icrl.rounds import Progress, num_rounds
+from icrl.tasks.task import Task
+from icrl.types import CostFunction, Trajectories
+
+AS_COST = ("icrl", "binary-classifier", "greedy")
+AS_BONUS = ("gail-constraint",)
+
+
+class Pressure(NamedTuple):
+    """What an agent is told beside its task's reward; nothing of either: a nominal agent."""
+
+    cost: CostFunction | None = None
+    """To be avoided, in the form that `ForwardConfig.respect` says."""
+    bonus: CostFunction | None = None
+    """Added to the reward."""
+
+
+class AgentRound(NamedTuple):
+    """All there is after a round of the forward step alone."""
+
+    number: int
+    """From 0."""
+    rounds: int
+    """In all."""
+    steps: int
+    """Environment steps so far, sampling included."""
+    agent: AgentState
+    samples: Trajectories
+    """Episodes of the agent as it is after the round."""
+    forward_info: ForwardInfo
+
+
+OnAgentRound = Callable[[AgentRound], None]
+OnProgress = Callable[[Progress], None]
+
+
+def method_of(constraint: LearnedConstraint) -> str:
+    """The method that learned a constraint, by its card."""
+    method = constraint.card.get("method")
+    if method is None:
+        raise InputError(
+            "the constraint's card does not say which method learned it, so how it is to act on an agent is unknown: "
+            f"say it with --method ({', '.join((*AS_COST, *AS_BONUS))})."
+        )
+    return str(method)
+
+
+def pressure_of(constraint: LearnedConstraint, method: str) -> Pressure:
+    """How a constraint that `method` learned acts: as a cost 1 − ζ, or as log ζ added to the reward."""
+    if method in AS_COST:
+        return Pressure(cost=constraint.cost)
+    if method in AS_BONUS:
+        return Pressure(bonus=log_feasibility_bonus(constraint.cost))
+    raise unknown_name("method of a constraint", method, (*AS_COST, *AS_BONUS))
+
+
+def transfer(
+    constraint: LearnedConstraint,
+    task: Task,
+    config: LearnConfig,
+    seed: int = 0,
+    method: str | None = None,
+    on_round: OnAgentRound = lambda _: None,
+    on_progress: OnProgress = lambda _: None,
+) -> AgentRound:
+    """Train a new agent on `task` under `constraint`, in the form of the method that its card (or `method`) names."""
+    pressure = pressure_of(constraint.for_task(task), method or method_of(constraint))
+    return train_under(pressure, task, config, seed, on_round, on_progress)
+
+
+def train_under(
+    pressure: Pressure,
+    task: Task,
+    config: LearnConfig,
+    seed: int = 0,
+    on_round: OnAgentRound = lambda _: None,
+    on_progress: OnProgress = lambda _: None,
+) -> AgentRound:
+    """Rounds of the forward step (Eq. 9) under a pressure that does not change."""
+    key = jax.random.key(seed)
+    rounds = num_rounds(task, config)
+    agent = init_agent(generator(jax.random.fold_in(key, rounds)), task, config.forward)
+    train_env, sample_env = task.make_env(config.forward.num_envs), task.make_env(config.num_samples)
+    steps = 0
+    for number in range(rounds):
+        key_forward, key_sample = jax.random.split(jax.random.fold_in(key, number))
+        report = partial(_report, on_progress, steps, rounds)
+        agent, info = forward_step(
+            key_forward, agent, task, train_env, pressure.cost, config.forward, pressure.bonus, report
+        )
+        rng, policy = generator(key_sample), policy_of(agent, task, config.forward)
+        samples = sample_trajectories(rng, policy, sample_env, task.horizon, int(rng.integers(2**31)))
+        steps += info.steps + samples.num_steps
+        last = AgentRound(number, rounds, steps, agent, samples, info)
+        on_round(last)
+    return last
+
+
+def _report(on_progress: OnProgress, before: int, rounds: int, done: int) -> None:
+    on_progress(Progress(before + done, rounds))
