@@ -16,7 +16,8 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 STOREYS = [
     {"types", "errors", "config", "runtime", "trajectories"},
     {"tasks", "demos", "agent", "constraint", "tabular"},
-    {"learn", "evidence", "rounds", "transfer", "evaluate", "baselines", "presets"},
+    {"learn", "evidence", "rounds", "transfer", "evaluate", "baselines", "presets", "visited"},
+    {"trust", "explain"},
     {"experiment", "report"},
     {"cli", "verbs", "__main__"},
 ]
@@ -42,7 +43,10 @@ SAME_STOREY = {
     ("cli", "verbs"),
     ("__main__", "cli"),
 }
-LEARNERS = {"agent", "constraint", "learn", "evidence", "rounds", "transfer", "baselines", "tabular", "demos"}
+LEARNERS = {
+    "agent", "constraint", "learn", "evidence", "rounds", "transfer", "baselines", "tabular", "demos",
+    "visited", "trust", "explain",  # what is said without the truth cannot see it
+}  # fmt: skip
 TRUTH = {"icrl.tasks.truth", "icrl.evaluate"}
 MAY_SEE_TRUTH = {"icrl.demos.collect"}  # trains the expert: the one who knows the law
 

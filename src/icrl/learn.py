@@ -79,7 +79,7 @@ def learn(
                 config.backward if moves else replace(config.backward, updates=0), None, objective, innocents,
             )  # Eqs. 8, 10–12  # fmt: skip
         steps += forward_info.steps + samples.num_steps
-        last = Round(number, steps, agent, constraint, features, samples, forward_info, backward_info)
+        last = Round(number, steps, agent, constraint, features, samples, forward_info, backward_info, innocents)
         on_round(last)
         new_cost = constraint_cost(constraint, features, config.backward) if moves else cost
         if number < config.scouts or settled_on_forbidden_ways(samples, cost, new_cost, config.restart_above):

@@ -27,6 +27,8 @@ class Round(NamedTuple):
     """S of this round."""
     forward_info: ForwardInfo
     backward_info: BackwardInfo
+    innocents: Trajectories | None = None
+    """What chance does, where it is presumed innocent; the same in every round."""
 
 
 class Progress(NamedTuple):
@@ -40,6 +42,11 @@ class Progress(NamedTuple):
 def chance_horizon(task: Task) -> int:
     """Steps that chance is given: half an episode. In a whole one a random walk strays far from the start."""
     return math.ceil(task.horizon / 2)
+
+
+def scouting_rounds(config: LearnConfig) -> int:
+    """Rounds before zeta moves for the first time."""
+    return config.scouts
 
 
 def num_rounds(task: Task, config: LearnConfig) -> int:

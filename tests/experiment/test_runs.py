@@ -44,6 +44,7 @@ def test_the_directory_holds_what_the_design_says(made):
         "metrics.jsonl",
         "scores.json",
         "policy.safetensors",
+        "visited.npz",
         "constraint/constraint.safetensors",
         "constraint/card.json",
     }

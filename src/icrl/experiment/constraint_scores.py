@@ -1,5 +1,6 @@
 """How well a run knows the constraint itself: judged on every state that its agents or the expert visited."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from icrl.evaluate import boundary, judge_constraint
 from icrl.tasks.task import Scenario
 from icrl.trajectories import join_pairs, pairs_of
 from icrl.types import Pairs, Trajectories
+from icrl.visited import VISITED, VisitRecorder, save_visited
 
 _EVERY = 10
 """Of each round's samples, every tenth pair is kept for the judgement."""
@@ -21,12 +23,18 @@ _PAIRS_ON_GRID = 500
 class VisitedPairs:
     """Pairs (s, a) of all agents of a run, thinned out."""
 
-    def __init__(self, demos: Trajectories | None) -> None:
+    def __init__(self, demos: Trajectories | None, scouting_rounds: int = 0) -> None:
         self.parts = [] if demos is None else [pairs_of(demos, _EVERY)]
+        self.recorder = VisitRecorder(scouting_rounds)
 
-    def add(self, samples: Trajectories) -> None:
-        """Keep some of a round's samples."""
+    def add(self, samples: Trajectories, number: int, innocents: Trajectories | None) -> None:
+        """Keep some of what the agents of round `number` did and, once, of what chance does."""
         self.parts.append(pairs_of(samples, _EVERY))
+        self.recorder.add_round(samples, number, innocents)
+
+    def save(self, directory: Path) -> None:
+        """Write `visited.npz`: what can be kept for later, the demonstrations left out."""
+        save_visited(self.recorder.visited(), directory / VISITED)
 
     def pairs(self) -> Pairs:
         """All that was kept, the demonstrations' first."""

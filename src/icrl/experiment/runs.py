@@ -17,7 +17,6 @@ from icrl.experiment.run_directory import CONSTRAINT, POLICY, RunDirectory, libr
 from icrl.rounds import Progress, num_rounds, scouting_rounds
 from icrl.tasks.task import Scenario
 from icrl.types import Scores
-from icrl.visited import VISITED, VisitRecorder, save_visited
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,15 +85,13 @@ def run_learning(
         "preset": spec.preset,
         "versions": library_versions(),
     }
-    visited = VisitedPairs(None if demos is None else demos.trajectories)
-    recorder = VisitRecorder(scouting_rounds(spec.config))
+    visited = VisitedPairs(None if demos is None else demos.trajectories, scouting_rounds(spec.config))
     display.progressed(Progress(0, rounds))
     started = time.perf_counter()
 
     def save(snapshot: Snapshot) -> None:
         truth = judge(scenario, snapshot.samples)
-        visited.add(snapshot.samples)
-        recorder.add_round(snapshot.samples, snapshot.number, snapshot.innocents)
+        visited.add(snapshot.samples, snapshot.number, snapshot.innocents)
         metrics: dict[str, Any] = {
             "round": snapshot.number,
             "steps": snapshot.steps,
@@ -106,7 +103,7 @@ def run_learning(
             save_policy(snapshot.policy, directory / POLICY)
             if snapshot.constraint is not None:
                 snapshot.constraint.save(directory / CONSTRAINT)
-            save_visited(recorder.visited(), directory / VISITED)
+            visited.save(directory)
             run.log(metrics)
             display.round_done(snapshot, metrics)
 

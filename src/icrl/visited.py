@@ -1,0 +1,186 @@
+"""Where a run's agents went: a thinned record of its sampled episodes, small enough to keep (`visited.npz`).
+
+Without it nobody could say later what zeta's judgements rest on: trust and explanations are read off these pairs.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from icrl.demos.reading import reading, write_atomically
+from icrl.errors import InputError
+from icrl.types import AnyArray, BoolArray, FloatArray, IntArray, Pairs, Trajectories
+
+VISITED = "visited.npz"
+CHANCE = -1
+"""The "round" of what an untrained agent did."""
+MOST_PAIRS = {"chance": 4_000, "scouts": 8_000, "agents": 8_000}
+"""Pairs kept of each kind of episode."""
+_MOST_BYTES = 4_500_000
+_NAMES = ("observations", "actions", "episodes", "times", "rounds", "returns", "lengths")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Visited:
+    """n pairs (s_t, a_t) of E episodes."""
+
+    observations: FloatArray
+    """[n, o] float32"""
+    actions: AnyArray
+    """[n, a] float32, or [n] integers when discrete"""
+    episodes: IntArray
+    """[n]: which episode, 0..E-1, never falling"""
+    times: IntArray
+    """[n]: t"""
+    rounds: IntArray
+    """[E]: the round whose agent made the episode; `CHANCE`: an untrained one"""
+    returns: FloatArray
+    """[E]: undiscounted return of the whole episode"""
+    lengths: IntArray
+    """[E]: steps of the whole episode"""
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        n, num_episodes = len(self.observations), len(self.rounds)
+        shapes = {name: list(np.shape(getattr(self, name))) for name in _NAMES}
+        good = (
+            self.observations.ndim == 2
+            and self.actions.ndim in (1, 2)
+            and shapes["actions"][0] == shapes["episodes"][0] == n
+            and shapes["episodes"] == shapes["times"] == [n]
+            and shapes["rounds"] == shapes["returns"] == shapes["lengths"] == [num_episodes]
+        )
+        if not good or n == 0:
+            raise InputError(f"expected n >= 1 pairs of E episodes, got arrays of shapes {shapes}.")
+        if (self.actions.ndim == 1) != (self.actions.dtype.kind in "iu"):
+            raise InputError(
+                f"actions {shapes['actions']} of type {self.actions.dtype}: need integers [n] or floats [n, a]."
+            )
+        for name in ("episodes", "times", "rounds", "lengths"):
+            if getattr(self, name).dtype.kind not in "iu":
+                raise InputError(f"{name} must be integers, got {getattr(self, name).dtype}.")
+        for name in ("observations", "actions", "returns"):
+            if getattr(self, name).dtype.kind not in "fiu" or not np.isfinite(getattr(self, name)).all():
+                raise InputError(f"{name} holds values that are not finite numbers.")
+        steps = np.diff(self.episodes)
+        if self.episodes.min() < 0 or self.episodes.max() >= num_episodes or (steps < 0).any():
+            raise InputError(f"episodes must be 0..{num_episodes - 1}, in order.")
+
+    @property
+    def discrete(self) -> bool:
+        """Actions are integers."""
+        return self.actions.ndim == 1
+
+    @property
+    def by_agents(self) -> BoolArray:
+        """[n]: the pair is a trained agent's, not chance's."""
+        return np.asarray(self.rounds[self.episodes] != CHANCE)
+
+    def pairs(self, keep: BoolArray | None = None) -> Pairs:
+        """The pairs, or those where `keep` [n] is True."""
+        chosen = slice(None) if keep is None else keep
+        return Pairs(observations=self.observations[chosen], actions=self.actions[chosen])
+
+    def trajectories(self, number: int) -> Trajectories | None:
+        """The episodes of round `number` as they were kept: fewer steps, the same returns (spread evenly over them)."""
+        indices = np.flatnonzero(self.rounds == number)
+        indices = indices[np.isin(indices, self.episodes)]
+        if not len(indices):
+            return None
+        counts = np.array([np.sum(self.episodes == index) for index in indices])
+        shape = (len(indices), int(counts.max()))
+        observations = np.zeros((*shape, self.observations.shape[1]), np.float32)
+        actions = np.zeros((*shape, *self.actions.shape[1:]), self.actions.dtype)
+        rewards = np.zeros(shape)
+        for row, (index, count) in enumerate(zip(indices, counts, strict=True)):
+            chosen = self.episodes == index
+            observations[row, :count], actions[row, :count] = self.observations[chosen], self.actions[chosen]
+            rewards[row, :count] = self.returns[index] / count
+        return Trajectories(observations=observations, actions=actions, rewards=rewards, lengths=counts)
+
+
+class _Pool:
+    """Pairs of one kind of episode, thinned evenly whenever they become too many."""
+
+    def __init__(self, most_pairs: int) -> None:
+        self.most_pairs, self.every = most_pairs, 1
+        self.parts: list[dict[str, AnyArray]] = []
+
+    def add(self, trajectories: Trajectories, first: int) -> None:
+        """Keep some pairs of episodes that are counted from `first`."""
+        rows, times = np.nonzero(trajectories.mask)  # ordered by episode, then time
+        part = {
+            "observations": np.asarray(trajectories.observations[rows, times], np.float32),
+            "actions": np.asarray(trajectories.actions[rows, times]),
+            "episodes": rows + first,
+            "times": times,
+        }
+        if part["actions"].dtype.kind == "f":
+            part["actions"] = part["actions"].astype(np.float32)
+        self.parts.append(self._thinned(part))
+        while sum(len(p["times"]) for p in self.parts) > self.most_pairs:
+            self.every *= 2
+            self.parts = [self._thinned(p) for p in self.parts]
+
+    def _thinned(self, part: dict[str, AnyArray]) -> dict[str, AnyArray]:
+        # each episode has a phase of its own, so that short ones are not all kept at their start
+        keep = (part["times"] + part["episodes"]) % self.every == 0
+        return {name: values[keep] for name, values in part.items()}
+
+
+class VisitRecorder:
+    """Collects a run's `Visited`, round by round, in bounded memory."""
+
+    def __init__(self, scouting_rounds: int) -> None:
+        """`scouting_rounds`: the first rounds, kept more densely than the later ones: zeta rests on them."""
+        self.scouting_rounds = scouting_rounds
+        self.pools: dict[str, _Pool] = {}
+        self.episodes: list[tuple[int, float, int]] = []
+
+    def add_round(self, samples: Trajectories, number: int, innocents: Trajectories | None) -> None:
+        """Record a round's samples and, with the first, what chance does."""
+        if innocents is not None and not self.episodes:
+            self.add(innocents, CHANCE)
+        self.add(samples, number)
+
+    def add(self, trajectories: Trajectories, number: int) -> None:
+        """Record episodes of round `number` (`CHANCE`: an untrained agent's)."""
+        pair_bytes = 4 * (trajectories.observations.shape[2] + int(np.prod(trajectories.actions.shape[2:], initial=1)))
+        share = min(1.0, _MOST_BYTES / (pair_bytes + 16) / sum(MOST_PAIRS.values()))
+        kind = "chance" if number == CHANCE else "scouts" if number < self.scouting_rounds else "agents"
+        pool = self.pools.setdefault(kind, _Pool(max(1, int(share * MOST_PAIRS[kind]))))
+        pool.add(trajectories, len(self.episodes))
+        for total, length in zip(trajectories.returns, trajectories.lengths, strict=True):
+            self.episodes.append((number, float(total), int(length)))
+
+    def visited(self) -> Visited:
+        """All that was kept, in the order of the episodes."""
+        parts = [part for pool in self.pools.values() for part in pool.parts]
+        joined = {name: np.concatenate([part[name] for part in parts]) for name in _NAMES[:4]}
+        order = np.lexsort((joined["times"], joined["episodes"]))
+        numbers, returns, lengths = zip(*self.episodes, strict=True)
+        return Visited(
+            observations=joined["observations"][order],
+            actions=joined["actions"][order],
+            episodes=joined["episodes"][order].astype(np.int32),
+            times=joined["times"][order].astype(np.int32),
+            rounds=np.array(numbers, np.int32),
+            returns=np.array(returns, np.float64),
+            lengths=np.array(lengths, np.int32),
+        )
+
+
+def save_visited(visited: Visited, path: Path) -> None:
+    """Write the record, whole or not at all; plain arrays, never pickled."""
+    arrays = {name: getattr(visited, name) for name in _NAMES}
+    write_atomically(path, lambda stream: np.savez(stream, allow_pickle=False, **arrays))
+
+
+def load_visited(path: Path) -> Visited:
+    """Read a record that `save_visited` wrote; anything else is an `InputError`."""
+    with reading(path, "npz"), np.load(path, allow_pickle=False) as archive:
+        missing = [name for name in _NAMES if name not in archive.files]
+        if missing:
+            raise InputError(f"has no {', '.join(missing)}: it is not the record of a run's agents.")
+        return Visited(**{name: archive[name] for name in _NAMES})
