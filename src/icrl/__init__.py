@@ -18,9 +18,11 @@ _HOMES = {
     "load_constraint": "icrl.constraint.learned",
     "load_demos": "icrl.demos.formats",
     "make_scenario": "icrl.tasks.registry",
+    "make_task": "icrl.tasks.registry",
     "preset": "icrl.presets",
     "save_demos": "icrl.demos.formats",
     "shipped_demos": "icrl.demos.dataset",
+    "task_from_env": "icrl.tasks.own",
 }
 
 __all__ = sorted(_HOMES)

@@ -61,6 +61,8 @@ class BatchedEnv(VectorEnv[AnyArray, AnyArray, AnyArray]):
         """The seed that each environment was last given (or drew, when it was given none)."""
         self.ended: BoolArray = np.zeros(num_envs, dtype=np.bool_)
         """[E]: the episode has ended and waits for its reset (`DISABLED` only)."""
+        self.cut: BoolArray = np.zeros(num_envs, dtype=np.bool_)
+        """[E]: the simulator itself cut the episode in this step, before the horizon (ours never do)."""
 
     def start(self, indices: IntArray) -> None:
         """Put environments `indices` at the start of an episode, drawing only from their own `self.rngs[i]`."""
@@ -100,7 +102,7 @@ class BatchedEnv(VectorEnv[AnyArray, AnyArray, AnyArray]):
             )
         rewards, terminated, values = self.advance(self._checked(actions))
         self.elapsed += 1
-        truncated = (self.elapsed >= self.horizon) & ~terminated
+        truncated = ((self.elapsed >= self.horizon) | self.cut) & ~terminated
         observations = self.observations()
         ended = terminated | truncated
         infos = _with_masks(values, np.ones(self.num_envs, dtype=np.bool_))

@@ -1,10 +1,14 @@
-"""Every scenario by name: a plain dict of lazily imported factories, so that listing them imports no simulator."""
+"""Every scenario by name: a plain dict of lazily imported factories, so that listing them imports no simulator.
+
+Any other name is that of a user's own environment: a registered Gymnasium id, or `module:function`.
+"""
 
 import importlib
 from typing import cast
 
-from icrl.errors import unknown_name
-from icrl.tasks.task import Scenario
+from icrl.errors import InputError, unknown_name
+from icrl.tasks.options import EnvOptions
+from icrl.tasks.task import Scenario, Task
 
 SCENARIOS: dict[str, str] = {
     "lap-grid": "icrl.tasks.lap_grid:lap_grid",
@@ -16,9 +20,32 @@ SCENARIOS: dict[str, str] = {
 }
 
 
-def make_scenario(name: str) -> Scenario:
-    """The scenario of that name."""
-    if name not in SCENARIOS:
-        raise unknown_name("task", name, SCENARIOS)
-    module, function = SCENARIOS[name].split(":")
-    return cast(Scenario, getattr(importlib.import_module(module), function)())
+def make_scenario(name: str, options: EnvOptions | None = None) -> Scenario:
+    """The scenario of that name: one of ours, or, with its truth unknown, a user's own environment."""
+    if name in SCENARIOS:
+        if options not in (None, EnvOptions()):
+            raise InputError(
+                f"{name} is a task of ours: its horizon, names and processes are fixed; "
+                "--horizon, --feature-names and --processes are for environments of your own."
+            )
+        module, function = SCENARIOS[name].split(":")
+        return cast(Scenario, getattr(importlib.import_module(module), function)())
+    from icrl.tasks.factories import is_own_name
+    from icrl.tasks.own import make_own_task
+
+    if not is_own_name(name):
+        error = unknown_name("task", name, SCENARIOS)
+        raise InputError(f"{error} An environment of your own is named by its Gymnasium id, or as module:function.")
+    return Scenario(task=make_own_task(name, options))
+
+
+def make_task(
+    name: str,
+    *,
+    horizon: int | None = None,
+    feature_names: tuple[str, ...] | None = None,
+    processes: int | None = None,
+) -> Task:
+    """What a learner may see of a task of ours, of any registered Gymnasium id, or of `module:function`."""
+    names = None if feature_names is None else tuple(feature_names)
+    return make_scenario(name, EnvOptions(horizon=horizon, feature_names=names, processes=processes)).task

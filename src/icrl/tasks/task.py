@@ -6,7 +6,16 @@ from dataclasses import dataclass
 import gymnasium as gym
 from gymnasium.vector import VectorEnv
 
-from icrl.types import Violation
+from icrl.errors import InputError
+from icrl.types import AnyArray, BoolArray, Violation
+
+
+def truth_unknown(observations: AnyArray, actions: AnyArray) -> BoolArray:
+    """Stands where the true constraint would, of a task whose truth nobody has told: it cannot be asked."""
+    raise InputError(
+        "the true constraint of this task is not known: only what needs no truth can be done. "
+        "If you know it, give it to: icrl evaluate DIR --truth module:function"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +37,8 @@ class Task:
     horizon: int
     """Episodes are truncated after this many steps."""
     description: str = ""
+    one_hot: bool = False
+    """The observation is one of o states, one-hot; logs may hold the state's number instead."""
 
     @property
     def discrete(self) -> bool:
@@ -42,14 +53,22 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """The constrained world M^C: a task plus the true constraint. A learner is only ever given `.task`."""
+    """The constrained world M^C: a task plus the true constraint. A learner is only ever given `.task`.
+
+    The truth about a user's own environment may be unknown: then `truth_known` is False and `violates` cannot be asked.
+    """
 
     task: Task
-    violates: Violation
+    violates: Violation = truth_unknown
     """True where the pair (s_t, a_t) is forbidden."""
-    constraint: str
+    constraint: str = "unknown"
     """The true constraint in words, for tables and figures."""
     violation_reward: float = 0.0
     """Reward of the step that violates; the episode ends with it."""
     demos: str | None = None
     """File name of the demonstrations that ship with the package (in icrl/demos/data)."""
+
+    @property
+    def truth_known(self) -> bool:
+        """Somebody has told the true constraint."""
+        return self.violates is not truth_unknown

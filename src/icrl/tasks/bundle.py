@@ -1,0 +1,204 @@
+"""`EnvBundle`: some environments of a user's, stepped one after another, in this process or in one of their own."""
+
+import os
+import pickle
+import subprocess
+import sys
+import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import cloudpickle
+import gymnasium as gym
+import numpy as np
+
+from icrl.errors import InputError
+from icrl.tasks.factories import RGB, Env, EnvFactory, blamed
+from icrl.types import AnyArray, BoolArray, FloatArray
+
+_PATIENCE_SECONDS = 2.0
+"""How long a process may take to end after its pipe was closed."""
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+class Stepped(NamedTuple):
+    """One step of k environments."""
+
+    observations: FloatArray
+    """[k, o]"""
+    rewards: FloatArray
+    """[k]"""
+    terminated: BoolArray
+    """[k]"""
+    truncated: BoolArray
+    """[k]: as the environment itself says"""
+
+
+class EnvBundle:
+    """k environments made by one factory. An observation that is one of n states becomes a one-hot row."""
+
+    def __init__(self, factory: EnvFactory, count: int, render_mode: str | None = None) -> None:
+        self.envs: list[Env] = [factory(render_mode) for _ in range(count)]
+        if len({id(env) for env in self.envs}) < count:
+            raise InputError("the function returned the same environment twice: let it make a new one at every call.")
+        self.steps = 0
+
+    def reset(self, indices: Sequence[int], seeds: Sequence[int]) -> FloatArray:
+        """Start episodes: the first observations [len(indices), o]."""
+        rows = []
+        for index, seed in zip(indices, seeds, strict=True):
+            env = self.envs[index]
+            with blamed(f"reset(seed={seed}) of {_named(env)}"):
+                observation, _ = env.reset(seed=int(seed))
+            rows.append(observed(env, observation))
+        return np.stack(rows)
+
+    def step(self, actions: AnyArray) -> Stepped:
+        """Step all with actions [k, a] or [k], inside the space."""
+        rows, rewards, terminated, truncated = [], [], [], []
+        for env, action in zip(self.envs, actions, strict=True):
+            given = int(action) if action.ndim == 0 else action.astype(env.action_space.dtype)
+            with blamed(f"step({given}) of {_named(env)}"):
+                observation, reward, ended, cut, _ = env.step(given)
+                rewards.append(float(reward))
+            rows.append(observed(env, observation))
+            terminated.append(bool(ended))
+            truncated.append(bool(cut))
+        if not np.isfinite(rewards).all():
+            raise InputError(f"{_named(self.envs[0])} paid a reward that is not a finite number ({min(rewards)}).")
+        return Stepped(np.stack(rows), np.asarray(rewards), np.asarray(terminated), np.asarray(truncated))
+
+    def render(self, index: int) -> AnyArray:
+        """One environment as an RGB image."""
+        env = self.envs[index]
+        if env.render_mode != RGB:
+            raise InputError(
+                f"{_named(env)} cannot be pictured: its render_mode is {env.render_mode!r}, expected 'rgb_array'. Let "
+                "the function that makes it take render_mode and pass it on, and the environment offer 'rgb_array'."
+            )
+        with blamed(f"render() of {_named(env)}"):
+            picture = np.asarray(env.render())
+        if picture.ndim != 3 or picture.shape[2] != 3:
+            raise InputError(f"render() of {_named(env)} gave shape {picture.shape}, expected [height, width, 3].")
+        return picture.astype(np.uint8)
+
+    def close(self) -> None:
+        """Close them all."""
+        for env in self.envs:
+            env.close()
+
+
+def observed(env: Env, observation: Any) -> FloatArray:
+    """An observation as a row of float32; it must have the shape that the space promises, and be finite."""
+    space = env.observation_space
+    if isinstance(space, gym.spaces.Discrete):
+        row = np.zeros(int(space.n), np.float32)
+        place = int(observation) - int(space.start)
+        if not 0 <= place < len(row):
+            raise InputError(f"{_named(env)} gave the observation {observation}, which is not in its space {space}.")
+        row[place] = 1.0
+        return row
+    row = np.asarray(observation, np.float32)
+    if row.shape != space.shape:
+        raise InputError(f"{_named(env)} gave an observation of shape {row.shape}, its space says {space.shape}.")
+    if not np.isfinite(row).all():
+        wrong = int(np.flatnonzero(~np.isfinite(row))[0])
+        raise InputError(f"{_named(env)} gave an observation that is not finite: entry {wrong} is {row[wrong]}.")
+    return row
+
+
+def _named(env: Env) -> str:
+    return type(env.unwrapped).__name__
+
+
+class Here:
+    """A bundle in this process: asked, it answers at once."""
+
+    def __init__(self, factory: EnvFactory, count: int, render_mode: str | None) -> None:
+        self.bundle = EnvBundle(factory, count, render_mode)
+        self.given: Any = None
+
+    def ask(self, verb: str, *arguments: Any) -> None:
+        """Do it."""
+        self.given = getattr(self.bundle, verb)(*arguments)
+
+    def answer(self) -> Any:
+        """What came of it."""
+        return self.given
+
+    def hang_up(self) -> None:
+        """Nobody else is waiting."""
+
+    def close(self) -> None:
+        """Close the environments."""
+        self.bundle.close()
+
+
+class Elsewhere:
+    """A bundle in a process of its own (`env_worker`): asked, it works while others are asked.
+
+    The process hears no Ctrl-C, and ends when its pipe closes: when this object goes, or the whole program, however.
+    """
+
+    def __init__(self, factory: EnvFactory, count: int, render_mode: str | None) -> None:
+        path = os.pathsep.join(place or os.getcwd() for place in sys.path)
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "icrl.tasks.env_worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path},
+            start_new_session=os.name == "posix",
+        )
+        self.close = weakref.finalize(self, _end, self.process)
+        # By value where it must be (a function of a script or a notebook), by name where it can be.
+        self._send((cloudpickle.dumps(factory), count, render_mode))
+
+    def ask(self, verb: str, *arguments: Any) -> None:
+        """Let the process begin."""
+        self._send((verb, arguments))
+
+    def answer(self) -> Any:
+        """Wait for what comes of it."""
+        assert self.process.stdout is not None
+        try:
+            good, value = pickle.load(self.process.stdout)
+        except (EOFError, OSError, pickle.UnpicklingError) as error:
+            raise self._gone() from error
+        if not good:
+            raise InputError(value)
+        return value
+
+    def hang_up(self) -> None:
+        """Nothing more will be asked: the process may begin to end while others are told."""
+        assert self.process.stdin is not None
+        with suppress(OSError):
+            self.process.stdin.close()
+
+    def _send(self, message: Any) -> None:
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(pickle.dumps(message))
+            self.process.stdin.flush()
+        except OSError as error:
+            raise self._gone() from error
+
+    def _gone(self) -> InputError:
+        return InputError(
+            f"a process with environments ended by itself (exit code {self.process.wait()}): what it said last stands "
+            "above. Use --processes 1 to run the environment in this process."
+        )
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Close the pipe, and be firm with a process that does not end by itself (it is in the middle of a long step)."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    for act in (process.stdin.close, process.terminate, process.kill):
+        try:
+            act()
+            process.wait(_PATIENCE_SECONDS)
+            break
+        except (subprocess.TimeoutExpired, OSError):
+            continue
+    process.stdout.close()

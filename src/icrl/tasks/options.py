@@ -1,0 +1,25 @@
+"""What a user may say about an environment of their own."""
+
+from dataclasses import dataclass
+
+from icrl.config import require
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvOptions:
+    """For an environment of your own (a Gymnasium id, or module:function); the tasks of ours need none of it."""
+
+    horizon: int | None = None
+    """Own environment: steps after which an episode is cut; None: its own limit (TimeLimit, max_episode_steps)."""
+    feature_names: tuple[str, ...] | None = None
+    """Own environment: a name for each observation column, then, if you like, for each action column (or choice);
+    None: its attribute `feature_names`, else obs[0] ... action[0] ..."""
+    processes: int | None = None
+    """Own environment: processes to spread it over; 1: this one alone; None: one per core if a step takes over 1 ms."""
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        require(self.horizon is None or self.horizon >= 1, "horizon", self.horizon, "an integer >= 1, or None")
+        require(self.processes is None or self.processes >= 1, "processes", self.processes, "an integer >= 1, or None")
+        names = self.feature_names
+        require(names is None or len(names) >= 1, "feature_names", names, "at least one name, or None")

@@ -1,0 +1,270 @@
+"""A user's own environment as a `Task`: any `gymnasium.Env` with a Box or Discrete observation and action."""
+
+import os
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode
+
+from icrl.errors import InputError
+from icrl.tasks.batched import BatchedEnv
+from icrl.tasks.bundle import Elsewhere, Here, observed
+from icrl.tasks.factories import RGB, Env, EnvFactory, FunctionEnv, blamed, find_factory
+from icrl.tasks.options import EnvOptions
+from icrl.tasks.task import Task
+from icrl.types import AnyArray, BoolArray, FloatArray, IntArray
+
+SLOW_SECONDS = 1e-3
+"""A step that takes longer is worth a process: asking one and hearing from it takes about 0.1 ms."""
+_TRIAL_STEPS, _TRIAL_SECONDS = 30, 0.3
+
+
+class OwnEnvs(BatchedEnv):
+    """E environments of a user's as one, reset by the caller; in this process, or spread over several."""
+
+    def __init__(
+        self,
+        factory: EnvFactory,
+        num_envs: int,
+        observation_space: gym.spaces.Box,
+        action_space: gym.spaces.Box | gym.spaces.Discrete,
+        horizon: int,
+        processes: int,
+        render_mode: str | None,
+    ) -> None:
+        super().__init__(
+            num_envs=num_envs,
+            observation_space=observation_space,
+            action_space=action_space,
+            horizon=horizon,
+            autoreset_mode=AutoresetMode.DISABLED,
+        )
+        num_bundles = min(processes, num_envs)
+        place = Here if num_bundles == 1 else Elsewhere
+        self.parts: list[IntArray] = np.array_split(np.arange(num_envs), num_bundles)
+        """The environments of each bundle."""
+        self.bundles = [place(factory, len(part), render_mode) for part in self.parts]
+        self.seen: FloatArray = np.zeros((num_envs, *observation_space.shape), np.float32)
+
+    def start(self, indices: IntArray) -> None:
+        """Every episode has a seed of its own, drawn from the environment's generator."""
+        seeds = {int(i): int(self.rngs[i].integers(2**31)) for i in indices}
+        wanted = [part[np.isin(part, indices)] for part in self.parts]
+        asked = [(bundle, part, mine) for bundle, part, mine in zip(self.bundles, self.parts, wanted, strict=True)
+                 if len(mine)]  # fmt: skip
+        for bundle, part, mine in asked:
+            bundle.ask("reset", [int(i - part[0]) for i in mine], [seeds[int(i)] for i in mine])
+        for bundle, _, mine in asked:
+            self.seen[mine] = bundle.answer()
+
+    def advance(self, actions: AnyArray) -> tuple[FloatArray, BoolArray, dict[str, AnyArray]]:
+        """All bundles are asked before the first is heard."""
+        for bundle, part in zip(self.bundles, self.parts, strict=True):
+            bundle.ask("step", actions[part])
+        steps = [bundle.answer() for bundle in self.bundles]
+        self.seen = np.concatenate([step.observations for step in steps])
+        self.cut = np.concatenate([step.truncated for step in steps])
+        rewards = np.concatenate([step.rewards for step in steps])
+        return rewards, np.concatenate([step.terminated for step in steps]), {}
+
+    def observations(self) -> AnyArray:
+        """What is seen now: a fresh array [E, o]."""
+        return self.seen.copy()
+
+    def render_env(self, index: int, width: int = 480, height: int = 360) -> AnyArray:
+        """One environment as an RGB image, of the size that it has."""
+        which = next(i for i, part in enumerate(self.parts) if index in part)
+        self.bundles[which].ask("render", int(index - self.parts[which][0]))
+        return np.asarray(self.bundles[which].answer())
+
+    def close_extras(self, **options: Any) -> None:
+        """Close the environments, and end the processes."""
+        for bundle in self.bundles:
+            bundle.hang_up()
+        for bundle in self.bundles:
+            bundle.close()
+
+
+@dataclass(frozen=True)
+class MakeOwnEnvs:
+    """`Task.make_env` of a user's environment."""
+
+    factory: EnvFactory
+    observation_space: gym.spaces.Box
+    action_space: gym.spaces.Box | gym.spaces.Discrete
+    horizon: int
+    processes: int
+    pictures: bool
+    """It offers rgb_array."""
+
+    def __call__(self, num_envs: int) -> OwnEnvs:
+        """`num_envs` new environments. One alone is made so that it can be pictured, where it offers that."""
+        render_mode = RGB if self.pictures and num_envs == 1 else None
+        return OwnEnvs(
+            self.factory, num_envs, self.observation_space, self.action_space, self.horizon, self.processes, render_mode
+        )
+
+
+def make_own_task(name: str, options: EnvOptions | None = None) -> Task:
+    """The task of an environment by its name: a registered Gymnasium id, or `module:function`."""
+    options = options or EnvOptions()
+    return _task(find_factory(name, options.horizon), name, options)
+
+
+def task_from_env(
+    factory: Callable[..., Env],
+    *,
+    name: str | None = None,
+    feature_names: tuple[str, ...] | None = None,
+    horizon: int | None = None,
+    processes: int | None = None,
+) -> Task:
+    """The task of an environment by a function (or class) that makes a new `gymnasium.Env` at every call.
+
+    Other arguments as in `EnvOptions`. Without a name it is called as the function is.
+    """
+    if not callable(factory):
+        raise InputError(
+            f"expected a function that makes an environment, got {type(factory).__name__}: many are needed, so give "
+            "task_from_env(lambda: MyEnv(...)) in place of one environment."
+        )
+    called = name or str(getattr(factory, "__name__", type(factory).__name__))
+    names = None if feature_names is None else tuple(feature_names)
+    options = EnvOptions(horizon=horizon, feature_names=names, processes=processes)
+    return _task(FunctionEnv(called, factory), called, options)
+
+
+def _task(factory: EnvFactory, name: str, options: EnvOptions) -> Task:
+    env = factory()
+    try:
+        observation_space, one_hot = _observation_space(env, name)
+        action_space = _action_space(env, name)
+        horizon = _horizon(env, name, options.horizon)
+        observation_names, action_names = _names(env, name, options.feature_names)
+        seconds = _try_out(env, name)
+        pictures = RGB in (env.metadata.get("render_modes") or ())
+    finally:
+        env.close()
+    processes = options.processes or (_num_cores() if seconds > SLOW_SECONDS else 1)
+    where = "in one process" if processes == 1 else f"over {processes} processes"
+    return Task(
+        name=name,
+        make_env=MakeOwnEnvs(factory, observation_space, action_space, horizon, processes, pictures),
+        observation_space=observation_space,
+        action_space=action_space,
+        observation_names=observation_names,
+        action_names=action_names,
+        horizon=horizon,
+        description=f"own environment, {1000 * seconds:.2g} ms a step, {where}",
+        one_hot=one_hot,
+    )
+
+
+def _observation_space(env: Env, name: str) -> tuple[gym.spaces.Box, bool]:
+    """A box of float32 of shape [o], and whether it is the one-hot form of a Discrete space."""
+    space = env.observation_space
+    if isinstance(space, gym.spaces.Discrete):
+        return gym.spaces.Box(0.0, 1.0, (int(space.n),), np.float32), True
+    if isinstance(space, gym.spaces.Box) and len(space.shape) == 1 and space.shape[0] > 0:
+        with np.errstate(over="ignore"):  # float64 bounds beyond float32 become infinite, which is what they mean
+            return gym.spaces.Box(space.low.astype(np.float32), space.high.astype(np.float32), dtype=np.float32), False
+    raise InputError(
+        f"{name} observes {_described(space)}, expected a Box of shape [o] or Discrete: wrap it in "
+        "gymnasium.wrappers.FlattenObservation inside the function that makes it, and record demonstrations so."
+    )
+
+
+def _action_space(env: Env, name: str) -> gym.spaces.Box | gym.spaces.Discrete:
+    space = env.action_space
+    if isinstance(space, gym.spaces.Discrete):
+        if int(space.start) == 0:
+            return gym.spaces.Discrete(int(space.n))
+        raise InputError(
+            f"the actions of {name} count from {int(space.start)}, expected from 0: wrap it in "
+            "gymnasium.wrappers.TransformAction, and number the actions in demonstrations so."
+        )
+    if isinstance(space, gym.spaces.Box) and len(space.shape) == 1 and space.shape[0] > 0:
+        return gym.spaces.Box(space.low.astype(np.float32), space.high.astype(np.float32), dtype=np.float32)
+    raise InputError(
+        f"{name} acts in {_described(space)}, expected a Box of shape [a] or Discrete: wrap it in "
+        "gymnasium.wrappers.TransformAction (with gymnasium.spaces.flatten_space and unflatten)."
+    )
+
+
+def _described(space: Any) -> str:
+    shape = getattr(space, "shape", None)
+    return f"{type(space).__name__}" + (f" of shape {list(shape)}" if shape is not None else "")
+
+
+def _horizon(env: Env, name: str, given: int | None) -> int:
+    """The given one, if the environment does not cut earlier; else the environment's own limit."""
+    limits = [] if env.spec is None or env.spec.max_episode_steps is None else [env.spec.max_episode_steps]
+    layer: Any = env
+    while isinstance(layer, gym.Wrapper):
+        if isinstance(layer, gym.wrappers.TimeLimit):
+            limits.append(int(layer._max_episode_steps))
+        layer = layer.env
+    if given is None and not limits:
+        raise InputError(
+            f"{name} does not say how long an episode is at most (no TimeLimit, no max_episode_steps): "
+            "give --horizon (in Python: horizon=...)."
+        )
+    if given is not None and limits and given > min(limits):
+        raise InputError(
+            f"horizon = {given}, but {name} itself cuts episodes after {min(limits)} steps: give a horizon of at most "
+            "that, or take the limit off the environment."
+        )
+    return int(given if given is not None else min(limits))
+
+
+def _names(env: Env, name: str, given: tuple[str, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of observation columns and of action columns or choices: given, the environment's own, or numbered."""
+    one_hot = isinstance(env.observation_space, gym.spaces.Discrete)
+    width, acts = _width(env.observation_space), _width(env.action_space)
+    whose = "--feature-names"
+    if given is None and env.has_wrapper_attr("feature_names"):
+        given = tuple(str(each) for each in env.get_wrapper_attr("feature_names"))
+        whose = "its attribute feature_names"
+    numbered = tuple(f"action[{i}]" for i in range(acts))
+    if given is None:
+        return tuple(f"{'state' if one_hot else 'obs'}[{i}]" for i in range(width)), numbered
+    if len(given) not in (width, width + acts) or len(set(given)) != len(given):
+        raise InputError(
+            f"{name}: expected {width} different names (observations), or {width + acts} (and actions), "
+            f"{whose} has {len(given)}: {', '.join(given[:8])}{', ...' if len(given) > 8 else ''}."
+        )
+    return given[:width], given[width:] or numbered
+
+
+def _width(space: Any) -> int:
+    return int(space.n) if isinstance(space, gym.spaces.Discrete) else int(space.shape[0])
+
+
+def _try_out(env: Env, name: str) -> float:
+    """Seconds that a step takes: the median of a few with random actions. What is wrong with `env` shows here."""
+    with blamed(f"reset(seed=0) of {name}"):
+        env.action_space.seed(0)
+        observation, _ = env.reset(seed=0)
+    observed(env, observation)
+    times: list[float] = []
+    while len(times) < _TRIAL_STEPS and sum(times) < _TRIAL_SECONDS:
+        action = env.action_space.sample()
+        started = time.perf_counter()
+        with blamed(f"step({action}) of {name}"):
+            observation, _, terminated, truncated, _ = env.step(action)
+        times.append(time.perf_counter() - started)
+        observed(env, observation)
+        if terminated or truncated:
+            with blamed(f"reset() of {name}"):
+                env.reset()
+    return statistics.median(times)
+
+
+def _num_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
