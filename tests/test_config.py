@@ -59,6 +59,7 @@ OUT_OF_RANGE = [
     (BackwardConfig, "presumption", -0.1),
     (BackwardConfig, "feature_sparsity", -0.1),
     (LearnConfig, "scouts", -1),
+    (LearnConfig, "scout_share", 1.5),
     (LearnConfig, "evidence_margin", -0.1),
     (LearnConfig, "steps", 0),
     (LearnConfig, "num_samples", 0),

@@ -10,7 +10,7 @@ from icrl.constraint.backward_step import backward_step, constraint_cost, init_c
 from icrl.constraint.features import select_features
 from icrl.constraint.objective import loss
 from icrl.demos.dataset import REWARDS_UNKNOWN, Demonstrations
-from icrl.evidence import Evidence, fit_zeta, gather, newly_forbidden, out_earning
+from icrl.evidence import Evidence, Scouting, fit_zeta, gather, newly_forbidden, out_earning, scout_on
 from icrl.tasks.lap_grid import lap_grid
 from icrl.trajectories import join, select
 from icrl.types import Trajectories
@@ -27,13 +27,14 @@ def trajectories(returns, steps=2):
     )
 
 
+NO_SCOUTS = Scouting(0, 0, 1)
 DEMOS = Demonstrations(trajectories=trajectories([8.0, 12.0]), discrete=True)  # they earn 10 on average
 
 
 def test_without_scouts_the_evidence_is_this_rounds_samples():
-    old, moved = gather(None, trajectories([1.0]), DEMOS, 0, LearnConfig())
+    old, moved = gather(None, trajectories([1.0]), DEMOS, NO_SCOUTS, False, LearnConfig())
     assert moved
-    new, moved = gather(old, trajectories([2.0, 3.0]), DEMOS, 1, LearnConfig())
+    new, moved = gather(old, trajectories([2.0, 3.0]), DEMOS, NO_SCOUTS, False, LearnConfig())
     assert moved
     assert new.trajectories.returns.tolist() == [2.0, 3.0]
     assert new.weights.tolist() == [1.0, 1.0]
@@ -41,19 +42,45 @@ def test_without_scouts_the_evidence_is_this_rounds_samples():
 
 def test_scouts_add_up_and_zeta_moves_after_the_last():
     config = LearnConfig(scouts=2, evidence_margin=0.5)
-    evidence, moved = gather(None, trajectories([1.0]), DEMOS, 0, config)
+    evidence, moved = gather(None, trajectories([1.0]), DEMOS, Scouting(1, 0, 2), True, config)
     assert not moved
-    evidence, moved = gather(evidence, trajectories([2.0]), DEMOS, 1, config)
+    evidence, moved = gather(evidence, trajectories([2.0]), DEMOS, NO_SCOUTS, True, config)
     assert moved
     assert evidence.trajectories.returns.tolist() == [1.0, 2.0]
     # 15 is not more than 10 + 0.5 · 10
-    same, moved = gather(evidence, trajectories([11.0, 15.0]), DEMOS, 2, config)
+    same, moved = gather(evidence, trajectories([11.0, 15.0]), DEMOS, NO_SCOUTS, False, config)
     assert not moved
     assert same is evidence
-    more, moved = gather(evidence, trajectories([11.0, 16.0]), DEMOS, 3, config)
+    more, moved = gather(evidence, trajectories([11.0, 16.0]), DEMOS, NO_SCOUTS, False, config)
     assert moved
     assert more.trajectories.returns.tolist() == [1.0, 2.0, 11.0, 16.0]
     assert more.weights.tolist() == [1.0, 1.0, 0.0, 1.0]
+
+
+def test_a_scout_returns_when_it_earns_its_share_or_when_its_time_is_over():
+    config = LearnConfig(scouts=2, scout_share=0.2)  # a fifth of 10 is 2
+    scouting = Scouting(2, 0, 3)
+    left, returns = [], []
+    for earned in (1.9, 2.0, 1.0, 1.0, 1.9, 9.0):
+        scouting, returned = scout_on(scouting, trajectories([earned]), DEMOS, config)
+        left.append(scouting.left)
+        returns.append(returned)
+    assert returns == [False, True, False, False, True, False]
+    assert left == [2, 1, 1, 1, 0, 0]
+
+
+def test_scouts_take_all_their_time_where_rewards_are_unknown():
+    demos = replace(DEMOS, card=dict(REWARDS_UNKNOWN))
+    config = LearnConfig(scouts=1, scout_share=0.0)
+    scouting, returned = scout_on(Scouting(1, 0, 2), trajectories([1e9]), demos, config)
+    assert not returned
+    assert scout_on(scouting, trajectories([1e9]), demos, config) == (Scouting(0, 0, 2), True)
+
+
+def test_a_scout_on_its_way_is_no_evidence():
+    evidence, moved = gather(None, trajectories([1e9]), DEMOS, Scouting(1, 1, 3), False, LearnConfig(scouts=1))
+    assert evidence is None
+    assert not moved
 
 
 @pytest.mark.parametrize(("demo_return", "expected"), [(10.0, [False, False, True]), (-10.0, [True, True, True])])

@@ -24,6 +24,7 @@ CONFIG = LearnConfig(
     steps=2000 + ROUNDS * (2048 + 2000),
     num_samples=10,
     scouts=1,
+    scout_share=0.0,
     forward=ForwardConfig(steps=2048, num_envs=16, rollout_steps=128),
     backward=BackwardConfig(
         updates=50, sparsity=0.1, sample_floor=-3.0, demo_tail=1.0, presumption=0.5, feature_sparsity=0.05

@@ -105,7 +105,9 @@ def test_an_agent_that_settled_on_forbidden_ways_starts_afresh():
     assert agents_of(mild) == pytest.approx([512, 1024], rel=0.01)
 
 
-SCOUTING = replace(TINY, steps=3 * ROUND + 200, scouts=2, backward=replace(TINY.backward, presumption=0.5))
+SCOUTING = replace(
+    TINY, steps=3 * ROUND + 200, scouts=2, scout_share=0.0, backward=replace(TINY.backward, presumption=0.5)
+)
 
 
 def test_scouts_know_no_constraint_and_are_fresh():
@@ -115,6 +117,16 @@ def test_scouts_know_no_constraint_and_are_fresh():
     assert rounds[2].forward_info.cost > 0.0
     seen = [float(r.agent.observation_moments.num_seen) for r in rounds]
     assert seen == pytest.approx([512, 512, 512], rel=0.01)
+
+
+def test_a_scout_is_one_agent_for_all_its_rounds():
+    rounds = []
+    # what the demonstrations earn is out of reach so soon, so both scouts take all their time: half of 9 rounds, shared
+    config = replace(SCOUTING, steps=9 * ROUND + 200, scout_share=1.0)
+    learn(TASK, lap_demos(), config, on_round=rounds.append)
+    seen = [float(r.agent.observation_moments.num_seen) for r in rounds]
+    assert seen[:5] == pytest.approx([512, 1024, 512, 1024, 512], rel=0.01)
+    assert [r.backward_info.updates_made > 0 for r in rounds[:5]] == [False, False, False, True, False]
 
 
 def test_zeta_moves_after_the_last_scout_and_then_only_on_evidence():
@@ -127,7 +139,7 @@ def test_zeta_moves_after_the_last_scout_and_then_only_on_evidence():
 def test_steps_of_chance_are_counted():
     counter = Counter()
     last = learn(counter.watch(TASK), lap_demos(), SCOUTING)
-    assert last.steps == counter.steps == 3 * ROUND + 200  # 2 half laps of 100 before the first round
+    assert last.steps == counter.steps == 3 * ROUND + 200  # 4 episodes of 50 before the first round
 
 
 def test_a_budget_that_leaves_no_round_after_the_scouts_is_refused():

@@ -38,6 +38,15 @@ class KLUnit(enum.StrEnum):
     """Nats per step: the KL of a trajectory divided by its mean length."""
 
 
+class KLCheck(enum.StrEnum):
+    """When PPO tests how far the policy has moved (fidelity F18)."""
+
+    minibatch = "minibatch"
+    """After every minibatch: its own KL."""
+    epoch = "epoch"
+    """After every pass over the rollout: the mean KL of its minibatches."""
+
+
 class Activation(enum.StrEnum):
     """Non-linearity of hidden layers."""
 
@@ -109,7 +118,9 @@ class ForwardConfig:
     clip: float = 0.2
     """PPO's ratio clip."""
     target_kl: float | None = 0.03
-    """Stop an update once a minibatch shows that the policy has moved 1.5 times this far (nats); None: never."""
+    """Stop an update once the policy has moved 1.5 times this far (nats); None: never."""
+    kl_check: KLCheck = KLCheck.minibatch
+    """When that is tested."""
     gamma: float = 0.99
     """Discount of rewards."""
     gae_lambda: float = 0.95
@@ -243,8 +254,11 @@ class LearnConfig:
     features: tuple[str, ...] | None = None
     """Names of the features that zeta may look at, e.g. x y; None: all of the task's."""
     scouts: int = 0
-    """Rounds at the start, each with a fresh agent that knows of no constraint: what scouts seek and demonstrations
-    never show is the evidence. With any, zeta moves on evidence alone; 0: every sample of every round is evidence."""
+    """Fresh agents at the start that know of no constraint: what scouts seek and demonstrations never show is the
+    evidence. With any, zeta moves on evidence alone; 0: every sample of every round is evidence."""
+    scout_share: float = 0.2
+    """A scout returns once it earns this share of what demonstrations earn: what one does that cannot find reward is
+    no evidence. All scouts together take at most half of the rounds."""
     evidence_margin: float = 0.5
     """After scouting, a sample is evidence when it earns this share more than the mean demonstration."""
     restart_above: float | None = 0.2
@@ -258,6 +272,7 @@ class LearnConfig:
         require(self.steps >= 1, "steps", self.steps, "an integer >= 1")
         require(self.num_samples >= 1, "num_samples", self.num_samples, "an integer >= 1")
         require(self.scouts >= 0, "scouts", self.scouts, "an integer >= 0")
+        require(0 <= self.scout_share <= 1, "scout_share", self.scout_share, "a number in [0, 1]")
         require(self.evidence_margin >= 0, "evidence_margin", self.evidence_margin, "a number >= 0")
         names = self.features
         require(names is None or len(names) >= 1, "features", names, "at least one name, or None")

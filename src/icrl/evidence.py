@@ -41,26 +41,63 @@ class Evidence(NamedTuple):
     """[N]: 1 evidence, 0 none"""
 
 
-def gather(
-    evidence: Evidence | None, samples: Trajectories, demos: Demonstrations, number: int, config: LearnConfig
-) -> tuple[Evidence, bool]:
-    """The evidence after round `number`, and whether zeta is to move on it now.
+class Scouting(NamedTuple):
+    """How far the scouts are."""
 
-    Without scouts (the paper's form) it is this round's S. With scouts it grows by each scout's samples, zeta moves
-    after the last of them, and from then on whenever samples earn too much.
+    left: int
+    """Scouts that have not returned."""
+    rounds: int
+    """Rounds that the present one has been trained for."""
+    most: int
+    """Rounds that each may take."""
+
+
+def scout_on(
+    scouting: Scouting, samples: Trajectories, demos: Demonstrations, config: LearnConfig
+) -> tuple[Scouting, bool]:
+    """The scouts after one more round, and whether one returned: it earns `scout_share`, or its time is over.
+
+    Where rewards are unknown every scout takes all its time. A loss counts as it does in `out_earning`.
+    """
+    if scouting.left == 0:
+        return scouting, False
+    rounds = scouting.rounds + 1
+    returns = rounds >= scouting.most
+    if demos.has_rewards:
+        expert = float(np.mean(demos.trajectories.returns))
+        returns |= float(np.mean(samples.returns)) >= expert - (1.0 - config.scout_share) * abs(expert)
+    if returns:
+        return Scouting(scouting.left - 1, 0, scouting.most), True
+    return scouting._replace(rounds=rounds), False
+
+
+def gather(
+    evidence: Evidence | None,
+    samples: Trajectories,
+    demos: Demonstrations,
+    scouting: Scouting,
+    returned: bool,
+    config: LearnConfig,
+) -> tuple[Evidence | None, bool]:
+    """The evidence after a round, and whether zeta is to move on it now.
+
+    Without scouts (the paper's form) it is this round's S. With scouts it grows by what each of them does when it
+    returns, zeta moves after the last of them, and from then on whenever samples earn too much.
     """
     found = Evidence(samples, np.ones(samples.num_trajectories))
     if config.scouts == 0:
         return found, True
-    if number >= config.scouts:
+    if scouting.left > 0 and not returned:
+        return evidence, False
+    if not returned:
         guilty = out_earning(samples, demos, config.evidence_margin)
         if not guilty.any():
-            return evidence or found, False
+            return evidence, False
         found = Evidence(samples, guilty.astype(np.float64))
     if evidence is not None:
         joined = join([evidence.trajectories, found.trajectories])
         found = Evidence(joined, np.concatenate([evidence.weights, found.weights]))
-    return found, number + 1 >= config.scouts
+    return found, scouting.left == 0
 
 
 def out_earning(samples: Trajectories, demos: Demonstrations, margin: float) -> BoolArray:

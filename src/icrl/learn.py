@@ -26,8 +26,8 @@ from icrl.constraint.features import select_features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.objective import Objective, loss
 from icrl.demos.dataset import Demonstrations, check_against
-from icrl.evidence import fit_zeta, gather, settled_on_forbidden_ways
-from icrl.rounds import Progress, Round, chance_horizon, num_rounds
+from icrl.evidence import Scouting, fit_zeta, gather, scout_on, settled_on_forbidden_ways
+from icrl.rounds import Progress, Round, chance_horizon, num_rounds, rounds_per_scout
 from icrl.tasks.task import Task
 from icrl.types import CostFunction, Trajectories
 
@@ -56,9 +56,10 @@ def learn(
     constraint = init_constraint(generator(key_constraint), features, config.backward)
     train_env, sample_env = task.make_env(config.forward.num_envs), task.make_env(config.num_samples)
     cost = constraint_cost(constraint, features, config.backward) if config.scouts == 0 else None  # 1 − ζ_θ
+    scouting = Scouting(config.scouts, 0, rounds_per_scout(rounds, config))
     evidence, innocents, steps = None, None, 0
     if config.backward.presumption > 0:  # what an untrained agent does is nobody's intention
-        innocents = _sample(key_chance, agent, task, sample_env, config, chance_horizon(task))
+        innocents = _sample(key_chance, agent, task, train_env, config, chance_horizon(task))
         steps = innocents.num_steps
     for number in range(rounds):
         key_forward, key_sample, key_agent = jax.random.split(jax.random.fold_in(key_rounds, number), 3)
@@ -68,8 +69,9 @@ def learn(
             key_forward, agent, task, train_env, cost if to_bonus is None else None, config.forward, bonus, report
         )  # Eq. 9
         samples = _sample(key_sample, agent, task, sample_env, config, task.horizon)  # S ~ π^φ
-        evidence, moves = gather(evidence, samples, demos, number, config)
-        if moves and config.scouts > 0:
+        scouting, returned = scout_on(scouting, samples, demos, config)
+        evidence, moves = gather(evidence, samples, demos, scouting, returned, config)
+        if moves and config.scouts > 0 and evidence is not None:
             constraint, backward_info = fit_zeta(
                 generator(key_constraint), demos.trajectories, evidence, innocents, features, config, objective
             )
@@ -82,7 +84,7 @@ def learn(
         last = Round(number, steps, agent, constraint, features, samples, forward_info, backward_info, innocents)
         on_round(last)
         new_cost = constraint_cost(constraint, features, config.backward) if moves else cost
-        if number < config.scouts or settled_on_forbidden_ways(samples, cost, new_cost, config.restart_above):
+        if returned or settled_on_forbidden_ways(samples, cost, new_cost, config.restart_above):
             agent = init_agent(generator(key_agent), task, config.forward)
         cost = new_cost
     return last

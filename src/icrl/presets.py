@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from icrl.config import (
     BackwardConfig,
     ForwardConfig,
+    KLCheck,
     LearnConfig,
     MultiplierConfig,
     Respect,
@@ -127,6 +128,7 @@ def paper(task: str) -> LearnConfig:
             adam_epsilon=1e-5,  # authors (the default of their PPO)
             clip=0.2,  # authors
             target_kl=0.01,  # Table 1: PPO Target KL
+            kl_check=KLCheck.epoch,  # authors
             gamma=0.99,  # Table 1: Reward-GAE-gamma
             gae_lambda=0.90 if ant else 0.95,  # Table 1: Reward-GAE-lambda
             cost_gamma=0.99,  # Table 1: Cost-GAE-gamma
@@ -150,6 +152,11 @@ def paper(task: str) -> LearnConfig:
             max_kl_new_old=2.5,  # Table 1: Max Backward KL
         ),
     )
+
+
+def forward_alone(config: LearnConfig) -> LearnConfig:
+    """The same agent, but nothing is learned about a constraint: transfers, and the reference agents beside them."""
+    return replace(config, scouts=0, restart_above=None, backward=replace(config.backward, presumption=0.0))
 
 
 def expert(task: str) -> tuple[ForwardConfig, int]:

@@ -40,19 +40,24 @@ class Progress(NamedTuple):
 
 
 def chance_horizon(task: Task) -> int:
-    """Steps that chance is given: half an episode. In a whole one a random walk strays far from the start."""
-    return math.ceil(task.horizon / 2)
+    """Steps that chance is given: a quarter of an episode. In a whole one a random walk strays far from the start."""
+    return math.ceil(task.horizon / 4)
 
 
-def scouting_rounds(config: LearnConfig) -> int:
-    """Rounds before zeta moves for the first time."""
-    return config.scouts
+def rounds_per_scout(rounds: int, config: LearnConfig) -> int:
+    """Most rounds that a scout may be trained for, so that all of them take half of `rounds` (but one each)."""
+    return max(1, rounds // 2 // max(config.scouts, 1))
+
+
+def scouting_rounds(rounds: int, config: LearnConfig) -> int:
+    """Most rounds that all scouts together may take."""
+    return config.scouts * rounds_per_scout(rounds, config)
 
 
 def num_rounds(task: Task, config: LearnConfig) -> int:
     """N: how many whole rounds fit into `config.steps` environment steps."""
     sampled = config.num_samples * task.horizon
-    chance = config.num_samples * chance_horizon(task) if config.backward.presumption > 0 else 0
+    chance = config.forward.num_envs * chance_horizon(task) if config.backward.presumption > 0 else 0
     per_round = forward_steps(config.forward) + sampled
     rounds = (config.steps - chance) // per_round
     needed = config.scouts + 1

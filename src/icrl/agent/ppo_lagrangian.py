@@ -11,7 +11,7 @@ from icrl.agent.advantages import generalized_advantages
 from icrl.agent.distributions import categorical_entropy, categorical_log_prob, gaussian_entropy, gaussian_log_prob
 from icrl.agent.networks import NetworkShape, Outputs, apply_blocks, flatten, unflatten
 from icrl.agent.state import make_optimizer
-from icrl.config import ForwardConfig, Respect
+from icrl.config import ForwardConfig, KLCheck, Respect
 
 Array = Any
 
@@ -152,7 +152,8 @@ def update_policy(
 ) -> tuple[Array, Any, UpdateInfo]:
     """One PPO update from one rollout: up to `epochs` passes, stopped once KL > 1.5 × `target_kl`; one jitted call.
 
-    `permutations` [epochs, T·E] orders the rows of each pass.
+    `permutations` [epochs, T·E] orders the rows of each pass. The KL tested is that of the last minibatch, or by
+    choice the mean of the last whole pass (fidelity F18).
     """
     rows, stds = _prepare(params, batch, multiplier, shape, config)
     transformation = make_optimizer(config)
@@ -164,17 +165,23 @@ def update_policy(
     per_epoch = batch.rewards.size // config.minibatch
     order = permutations.reshape(-1, config.minibatch)  # [epochs · minibatches, rows of a minibatch]
 
-    def gradient_step(carry: tuple[Array, Any, Array, Array]) -> tuple[Array, Any, Array, Array]:
-        flat, state, index, _ = carry
+    def gradient_step(carry: tuple[Array, Any, Array, Array, Array]) -> tuple[Array, Any, Array, Array, Array]:
+        flat, state, index, _, moved = carry
         minibatch = jax.tree.map(lambda a: a[order[index]], rows)
         gradient, terms = loss_gradient(unflatten(flat, shape), minibatch)
         change, state = transformation.update(flatten(gradient, shape, jnp), state)
-        return optax.apply_updates(flat, change), state, index + 1, terms
+        moved = jnp.where(index % per_epoch == 0, 0.0, moved) + terms[3]
+        return optax.apply_updates(flat, change), state, index + 1, terms, moved
 
-    def unfinished(carry: tuple[Array, Any, Array, Array]) -> Array:
-        return (carry[2] < config.epochs * per_epoch) & (carry[3][3] <= limit)
+    def unfinished(carry: tuple[Array, Any, Array, Array, Array]) -> Array:
+        _, _, index, terms, moved = carry
+        if config.kl_check is KLCheck.epoch:
+            too_far = (index % per_epoch == 0) & (moved / per_epoch > limit)
+        else:
+            too_far = terms[3] > limit
+        return (index < config.epochs * per_epoch) & ~too_far
 
-    start = (params, optimizer, jnp.asarray(0), jnp.zeros(4))
-    params, optimizer, made, terms = jax.lax.while_loop(unfinished, gradient_step, start)
+    start = (params, optimizer, jnp.asarray(0), jnp.zeros(4), jnp.zeros(()))
+    params, optimizer, made, terms, _ = jax.lax.while_loop(unfinished, gradient_step, start)
     epochs = made / per_epoch
     return params, optimizer, UpdateInfo(terms[0], terms[1], terms[2], terms[3], epochs, stds[0], stds[1])

@@ -1,7 +1,7 @@
 """One run: a method on a scenario, logged round by round into a run directory, scored at the end."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -9,14 +9,16 @@ from icrl.agent.policy_file import save_policy
 from icrl.config import LearnConfig, require
 from icrl.constraint.learned import LearnedConstraint
 from icrl.demos.dataset import Demonstrations
-from icrl.evaluate import Truth, evaluate_policy, judge
-from icrl.experiment.constraint_scores import VisitedPairs, score_constraint
+from icrl.demos.formats_table import ColumnMapping
+from icrl.evaluate import Truth, judge, play_episodes
+from icrl.experiment.constraint_scores import VisitedPairs, forbidden_share, score_constraint
 from icrl.experiment.making import check_method, run_method
 from icrl.experiment.methods import Snapshot
 from icrl.experiment.run_directory import CONSTRAINT, POLICY, RunDirectory, library_versions, to_json, uninterrupted
 from icrl.rounds import Progress, num_rounds, scouting_rounds
+from icrl.tasks.options import EnvOptions
 from icrl.tasks.task import Scenario
-from icrl.types import Scores
+from icrl.types import Scores, Trajectories
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +38,10 @@ class RunSpec:
     """Name in tables and figures; None: made from method and preset."""
     constraint: str | None = None
     """Path of a frozen constraint that is transferred; None: the run learns one, or is a reference."""
+    env: EnvOptions = field(default_factory=EnvOptions)
+    """What was said of a user's own environment."""
+    columns: ColumnMapping | None = None
+    """Which column of a table of demonstrations holds what; None: told by their names."""
 
 
 class Display(Protocol):
@@ -85,19 +91,19 @@ def run_learning(
         "preset": spec.preset,
         "versions": library_versions(),
     }
-    visited = VisitedPairs(None if demos is None else demos.trajectories, scouting_rounds(spec.config))
+    visited = VisitedPairs(None if demos is None else demos.trajectories, scouting_rounds(rounds, spec.config))
     display.progressed(Progress(0, rounds))
     started = time.perf_counter()
 
     def save(snapshot: Snapshot) -> None:
-        truth = judge(scenario, snapshot.samples)
+        truth = _judge_if_known(scenario, snapshot.samples)
         visited.add(snapshot.samples, snapshot.number, snapshot.innocents)
         metrics: dict[str, Any] = {
             "round": snapshot.number,
             "steps": snapshot.steps,
             "seconds": time.perf_counter() - started,
             **snapshot.metrics,
-            **{f"truth/{name}": value for name, value in truth._asdict().items()},
+            **({} if truth is None else {f"truth/{name}": value for name, value in truth._asdict().items()}),
         }
         with uninterrupted():
             save_policy(snapshot.policy, directory / POLICY)
@@ -109,11 +115,13 @@ def run_learning(
 
     last = run_method(spec.method, scenario, demos, constraint, spec.config, spec.seed, card, save, display.progressed)
     seconds = time.perf_counter() - started
-    truth = evaluate_policy(scenario, last.policy, spec.episodes, spec.seed)
+    played = play_episodes(scenario.task, last.policy, spec.episodes, spec.seed)
+    truth = _judge_if_known(scenario, played)
     scores = make_scores(spec, demos, last.steps, truth, seconds)
     extra: dict[str, Any] = {
-        "violating_episodes": truth.violating_episodes,
-        "nominal_return": truth.nominal_return,
+        "violating_episodes": None if truth is None else truth.violating_episodes,
+        "nominal_return": float(played.returns.mean()),
+        "episode_steps": float(played.lengths.mean()),
         "episodes": spec.episodes,
         "preset": spec.preset,
         "label": spec.label,
@@ -121,19 +129,24 @@ def run_learning(
     }
     if last.constraint is not None:
         extra["constraint"] = score_constraint(scenario, last.constraint, visited, demos)
+        extra["constraint"]["agent_steps_forbidden"] = forbidden_share(last.constraint, played)
     run.finish(scores, extra)
     return scores, last
 
 
-def make_scores(spec: RunSpec, demos: Demonstrations | None, steps: int, truth: Truth, seconds: float) -> Scores:
-    """The contract of `scores.json`."""
+def _judge_if_known(scenario: Scenario, trajectories: Trajectories) -> Truth | None:
+    return judge(scenario, trajectories) if scenario.truth_known else None
+
+
+def make_scores(spec: RunSpec, demos: Demonstrations | None, steps: int, truth: Truth | None, seconds: float) -> Scores:
+    """The contract of `scores.json`; without the truth, what depends on it is None."""
     return Scores(
         scenario=spec.task,
         method=spec.method,
         seed=spec.seed,
         steps=steps,
-        true_return=truth.true_return,
-        violation_rate=truth.violation_rate,
+        true_return=None if truth is None else truth.true_return,
+        violation_rate=None if truth is None else truth.violation_rate,
         expert_return=float(demos.trajectories.returns.mean()) if demos and demos.has_rewards else None,
         seconds=seconds,
         steps_per_second=steps / seconds,
