@@ -12,6 +12,7 @@ OVERVIEW = """\
 icrl: learn the constraint an expert was obeying, from its demonstrations.
 
   icrl learn TASK        learn a constraint, and an agent that respects it
+  icrl transfer TASK     train another agent under a constraint that was learned elsewhere
   icrl evaluate DIR      judge a run against the true constraint
   icrl collect TASK      train an expert under the true constraint and record it
   icrl suite NAME        make many runs: every method, many seeds
@@ -24,7 +25,7 @@ icrl: learn the constraint an expert was obeying, from its demonstrations.
 `icrl VERB --help` shows all settings of a verb. Start with: icrl learn lap-grid
 """
 
-VERBS = ("learn", "evaluate", "collect", "suite", "report", "render", "bench", "demos", "tasks")
+VERBS = ("learn", "transfer", "evaluate", "collect", "suite", "report", "render", "bench", "demos", "tasks")
 
 
 def main(argv: Sequence[str] | None = None) -> None:

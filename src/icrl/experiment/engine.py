@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+NOT_STARTED = 3
+"""Exit code of a job that was never started, because one that it waited for failed."""
 ONE_THREAD = {"ICRL_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _POLL_SECONDS = 0.1
 _PATIENCE_SECONDS = 10.0
@@ -24,6 +26,8 @@ class Job(NamedTuple):
     """One line for its standard input, which then stays open until the job is to end."""
     errors: Path
     """File for its standard error."""
+    after: tuple[str, ...] = ()
+    """Names of jobs among those to be run that must have succeeded before this one starts."""
 
 
 class Watcher(Protocol):
@@ -40,16 +44,17 @@ class Watcher(Protocol):
 
 
 def run_jobs(jobs: Sequence[Job], num_processes: int, watcher: Watcher) -> None:
-    """Run the jobs, `num_processes` at a time; a failing one does not disturb the others.
+    """Run the jobs in order, `num_processes` at a time; a failing one only disturbs those that come `after` it.
 
     Whatever raises (Ctrl-C, the watcher) ends the children that are running before it is passed on.
     """
-    todo = list(reversed(jobs))
+    todo, failed = list(jobs), set[str]()
     running: list[tuple[Job, subprocess.Popen[bytes]]] = []
     try:
         while todo or running:
-            while todo and len(running) < num_processes:
-                job = todo.pop()
+            _give_up(todo, failed, watcher)
+            while len(running) < num_processes and (job := _next(todo, running)) is not None:
+                todo.remove(job)
                 process = _start(job)
                 running.append((job, process))
                 _send(process, job.message)
@@ -58,12 +63,29 @@ def run_jobs(jobs: Sequence[Job], num_processes: int, watcher: Watcher) -> None:
             running = [(job, process) for job, process in running if process.returncode is None]
             for job, process in ended:
                 _close_lifeline(process)
+                failed |= {job.name} if process.returncode else set()
                 watcher.ended(job, process.returncode)
             watcher.waiting()
             if not ended:
                 time.sleep(_POLL_SECONDS)
     finally:
         _end([process for _, process in running])
+
+
+def _next(todo: list[Job], running: list[tuple[Job, subprocess.Popen[bytes]]]) -> Job | None:
+    """The first job that waits for nothing."""
+    unfinished = {job.name for job in todo} | {job.name for job, _ in running}
+    return next((job for job in todo if not unfinished.intersection(job.after)), None)
+
+
+def _give_up(todo: list[Job], failed: set[str], watcher: Watcher) -> None:
+    """End the jobs that wait for one that failed, and those that wait for these."""
+    while hopeless := [job for job in todo if failed.intersection(job.after)]:
+        for job in hopeless:
+            todo.remove(job)
+            failed.add(job.name)
+            job.errors.write_text(f"not started: {', '.join(sorted(failed.intersection(job.after)))} failed.\n")
+            watcher.ended(job, NOT_STARTED)
 
 
 def _start(job: Job) -> subprocess.Popen[bytes]:

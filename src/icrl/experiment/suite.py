@@ -12,15 +12,16 @@ from typing import Any, NamedTuple
 from icrl.config import LearnConfig
 from icrl.errors import InputError
 from icrl.experiment.engine import Job, Watcher, run_jobs
-from icrl.experiment.inputs import open_demos
+from icrl.experiment.making import open_demos_if_any
 from icrl.experiment.run_directory import CONFIG, CONSTRAINT, METRICS, POLICY, SCORES, RunDirectory, to_json, write_json
 from icrl.experiment.runs import RunSpec
 from icrl.experiment.specs import spec_from_json
 from icrl.presets import preset
 from icrl.tasks.registry import make_scenario
+from icrl.visited import VISITED
 
 ERROR, COMMAND = "error.txt", "command.txt"
-_OURS = {CONFIG, METRICS, POLICY, CONSTRAINT, ERROR, "constraint.png"}
+_OURS = {CONFIG, METRICS, POLICY, CONSTRAINT, ERROR, VISITED, "constraint.png"}
 """All that a run that did not finish may have left behind."""
 
 Change = Callable[[LearnConfig], LearnConfig]
@@ -48,6 +49,12 @@ class Entry:
     """Path or id of demonstrations; None: those that ship with the task."""
     episodes: int = 100
     """Episodes of the final evaluation."""
+    source: str | None = None
+    """Label of an earlier entry: the constraint that its run with the same seed learned is transferred. None: the entry
+    learns one itself, or is a reference."""
+    borrow: str | None = None
+    """`SUITE/LABEL`: where the directory SUITE beside this suite's holds a finished run LABEL with the same seed (the
+    same task, method, preset and features), that run is used, and none is made."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +72,13 @@ class Suite:
             raise InputError(
                 f"suite {self.name!r} needs entries with different labels fit for file names; got {labels}."
             )
+        for index, entry in enumerate(self.entries):
+            earlier = {e.label: e.seeds for e in self.entries[:index]}
+            if entry.source is not None and earlier.get(entry.source, 0) < entry.seeds:
+                raise InputError(
+                    f"suite {self.name!r}: {entry.label} ({entry.seeds} seeds) transfers from {entry.source!r}, which "
+                    f"must be an earlier entry with as many seeds; earlier are {earlier}."
+                )
 
 
 class PlannedRun(NamedTuple):
@@ -72,6 +86,8 @@ class PlannedRun(NamedTuple):
 
     spec: RunSpec
     directory: Path
+    after: tuple[str, ...] = ()
+    """Directory names of runs that this one needs."""
 
 
 class Outcome(NamedTuple):
@@ -88,25 +104,59 @@ def expand(suite: Suite, out: Path, seeds: int | None = None, steps: int | None 
     for name, value in (("--seeds", seeds), ("--steps", steps)):
         if value is not None and value < 1:
             raise InputError(f"{name} must be an integer >= 1, got {value}.")
-    sources = {(e.task, e.demos): open_demos(e.demos, make_scenario(e.task))[1] for e in suite.entries}
-    runs = []
+    demos = {(e.task, e.demos): open_demos_if_any(e.demos, make_scenario(e.task))[1] for e in suite.entries}
+    runs: list[PlannedRun] = []
     for seed in range(seeds or max(entry.seeds for entry in suite.entries)):
+        learned: dict[str, Path] = {}
         for entry in suite.entries:
             if seed < (seeds or entry.seeds):
-                config = entry.change(preset(entry.preset, entry.task, entry.method))
-                config = config if steps is None else replace(config, steps=steps)
-                spec = RunSpec(
-                    task=entry.task,
-                    method=entry.method,
-                    preset=entry.preset,
-                    seed=seed,
-                    config=config,
-                    demos=sources[entry.task, entry.demos],
-                    episodes=entry.episodes,
-                    label=entry.label,
-                )
-                runs.append(PlannedRun(spec, out / f"{entry.label}-seed{seed}"))
+                directory = out / _run_name(entry, seed)
+                learned[entry.label] = _borrowed(entry, seed, directory) or directory
+                if learned[entry.label] == directory:
+                    source = None if entry.source is None else learned[entry.source]
+                    spec = _spec(entry, seed, steps, demos[entry.task, entry.demos], source)
+                    after = (source.name,) if source is not None and source.parent == out else ()
+                    runs.append(PlannedRun(spec, directory, after))
     return runs
+
+
+def _spec(entry: Entry, seed: int, steps: int | None, demos: str | None, source: Path | None) -> RunSpec:
+    config = entry.change(preset(entry.preset, entry.task, entry.method))
+    return RunSpec(
+        task=entry.task,
+        method=entry.method,
+        preset=entry.preset,
+        seed=seed,
+        config=config if steps is None else replace(config, steps=steps),
+        demos=demos,
+        episodes=entry.episodes,
+        label=entry.label,
+        constraint=None if source is None else str(source),
+    )
+
+
+def _borrowed(entry: Entry, seed: int, directory: Path) -> Path | None:
+    """The finished run of another suite that makes this one unnecessary; none once this one has been begun."""
+    if entry.borrow is None or directory.exists():
+        return None
+    suite, label = entry.borrow.split("/")
+    other = RunDirectory(directory.parent.parent / suite / f"{label}-seed{seed}")
+    if not other.finished:
+        return None
+    config = other.config()
+    features = entry.change(preset(entry.preset, entry.task, entry.method)).features
+    wanted = (entry.task, entry.method, entry.preset, seed, None if features is None else list(features))
+    found = (*(config.get(name) for name in ("task", "method", "preset", "seed")), config["config"]["features"])
+    if found != wanted:
+        raise InputError(
+            f"{other.path} is not the run that {entry.label} stands for: expected task, method, preset, seed and "
+            f"features {wanted}, found {found}. Move it away, or choose an --out that is not beside {suite}."
+        )
+    return other.path
+
+
+def _run_name(entry: Entry, seed: int) -> str:
+    return f"{entry.label}-seed{seed}"
 
 
 def make_ready(run: PlannedRun) -> bool:
@@ -157,7 +207,7 @@ def run_suite(runs: list[PlannedRun], out: Path, jobs: int, watcher: Watcher, co
     with _only_one(out):
         todo = [run for run in runs if make_ready(run)]
         recorder = _Recorder(out, {run.directory.name: run for run in todo}, watcher)
-        planned = [_job(run) for run in todo]
+        planned = [_job(run, todo) for run in todo]
         _write_command(out, command)
         write_scores(out)
         try:
@@ -190,7 +240,7 @@ class _Recorder:
             self.failed.append(job.name)
             directory.mkdir(exist_ok=True)
             if not (directory / CONFIG).exists():
-                write_json(directory / CONFIG, {"command": "learn", **to_json(self.runs[job.name].spec)})
+                write_json(directory / CONFIG, to_json(self.runs[job.name].spec))
             with job.errors.open("a") as file:
                 file.write(f"\nThe run ended with exit code {exit_code}.\n")
             os.replace(job.errors, directory / ERROR)
@@ -219,13 +269,15 @@ def _write_command(out: Path, command: str) -> None:
     path.write_text("\n".join([*(line for line in known if line != command), command]) + "\n")
 
 
-def _job(run: PlannedRun) -> Job:
+def _job(run: PlannedRun, todo: list[PlannedRun]) -> Job:
+    names = {other.directory.name for other in todo}
     return Job(
         name=run.directory.name,
         module="icrl.experiment.worker",
         arguments=(str(run.directory),),
         message=json.dumps(to_json(run.spec)),
         errors=run.directory.with_name(f".{run.directory.name}.stderr"),
+        after=tuple(name for name in run.after if name in names),
     )
 
 

@@ -56,7 +56,8 @@ class SuiteDisplay:
 
     def ended(self, job: Job, exit_code: int) -> None:
         """A run ended: finished, or failed."""
-        self.running.remove(job.name)
+        if job.name in self.running:  # a job that waited for one that failed never was
+            self.running.remove(job.name)
         run = RunDirectory(self.by_name[job.name].directory)
         if not run.finished:
             self.failed.append(job.name)

@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from icrl.experiment.inputs import open_demos
+from icrl.experiment.making import open_constraint, open_demos_if_any
 from icrl.experiment.methods import Snapshot
 from icrl.experiment.runs import run_learning
 from icrl.experiment.specs import spec_from_json
@@ -37,8 +37,9 @@ def main() -> None:
     spec = spec_from_json(json.loads(sys.stdin.readline()))
     threading.Thread(target=_end_with_parent, daemon=True).start()
     scenario = make_scenario(spec.task)
-    demos, _ = open_demos(spec.demos, scenario)
-    run_learning(spec, scenario, demos, Path(sys.argv[1]), Silent())
+    demos, _ = open_demos_if_any(spec.demos, scenario)
+    constraint = None if spec.constraint is None else open_constraint(spec.constraint)
+    run_learning(spec, scenario, demos, Path(sys.argv[1]), Silent(), constraint)
 
 
 def _end_with_parent() -> None:

@@ -56,7 +56,7 @@ def _draw_plane(
     """Over the plane (x, y), all else as demonstrated: true on the left, learned on the right."""
     names = scenario.task.observation_names
     columns = [names.index("x"), names.index("y")]
-    observations, actions = _some_pairs(demos)
+    observations, actions = _some_pairs(demos, samples)
     ranges = [_range(np.concatenate([_pairs(t)[0][:, c] for t in (demos, samples)])) for c in columns]
     xs, ys = (np.linspace(*limits, _MAP_CELLS) for limits in ranges)
     shape = (_MAP_CELLS, _MAP_CELLS, len(observations))
@@ -132,7 +132,8 @@ def _slice(
 ) -> _Slice:
     seen = tuple(_full(*_pairs(trajectories), column) for trajectories in (demos, samples))
     values = np.linspace(*_range(np.concatenate(seen)), _POINTS)
-    observations, actions = (np.repeat(part[None], _POINTS, axis=0) for part in _some_pairs(demos))  # [points, n, .]
+    some = _some_pairs(demos, samples)
+    observations, actions = (np.repeat(part[None], _POINTS, axis=0) for part in some)  # [points, n, .]
     width = observations.shape[-1]
     if column < width:
         observations[..., column] = values[:, None]
@@ -167,9 +168,9 @@ def _pairs(trajectories: Trajectories) -> tuple[AnyArray, AnyArray]:
     return trajectories.observations[trajectories.mask], trajectories.actions[trajectories.mask]
 
 
-def _some_pairs(trajectories: Trajectories) -> tuple[AnyArray, AnyArray]:
-    """A few demonstrated pairs, evenly spread, for everything that is not being drawn."""
-    observations, actions = _pairs(trajectories)
+def _some_pairs(demos: Trajectories, samples: Trajectories) -> tuple[AnyArray, AnyArray]:
+    """A few demonstrated pairs (the agent's where none are), evenly spread, for everything that is not being drawn."""
+    observations, actions = _pairs(demos if demos.num_steps else samples)
     chosen = np.unique(np.linspace(0, len(observations) - 1, _MOST_STATES).astype(int))
     return observations[chosen], actions[chosen]
 

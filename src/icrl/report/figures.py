@@ -13,7 +13,8 @@ from icrl.types import FloatArray
 
 _COLOURS = {
     "icrl": "#0072B2", "icrl-long": "#0072B2", "paper": "#D55E00", "binary-classifier": "#009E73",
-    "gail-constraint": "#CC79A7", "nominal": "#7A7A7A",
+    "gail-constraint": "#CC79A7", "nominal": "#7A7A7A", "expert": "#111111", "source-icrl": "#0072B2",
+    "source-binary-classifier": "#009E73", "source-gail-constraint": "#CC79A7",
 }  # fmt: skip
 _OTHER_COLOURS = ("#E69F00", "#56B4E9", "#332288", "#882255", "#117733")
 """Okabe and Ito's palette and Tol's: told apart by colour-blind readers too."""
@@ -76,22 +77,19 @@ def common_curves(group: Group, name: str) -> Curves | None:
 def draw_learning_curves(groups: Sequence[Group], references: dict[str, dict[str, float]], path: Path) -> list[Path]:
     """True return and violation rate against environment steps: mean, standard error, every seed, references."""
     palette = colours(groups)
-    with _figure(path, (10.5, 4.5)) as figure:
+    with figure_file(path, (10.5, 4.5)) as figure:
         panels = figure.subplots(1, 2)
         for axes, name in zip(panels, ("true_return", "violation_rate"), strict=True):
             for group in groups:
                 curves = common_curves(group, f"truth/{name}")
                 if curves is not None:
-                    _draw_band(axes, curves, palette[group.label], f"{group.name}, n = {len(curves.values)}")
-            for reference, dashes, colour in (("expert", (5, 3), _EXPERT), ("nominal", (1, 2), _COLOURS["nominal"])):
-                if reference in references:
-                    axes.axhline(references[reference][name], color=colour, lw=1.3, dashes=dashes, zorder=1.5,
-                                 label=f"{reference} (reference)")  # fmt: skip
+                    draw_band(axes, curves, palette[group.label], f"{group.name}, n = {len(curves.values)}")
+            draw_references(axes, references, name)
             axes.set(xlabel="environment steps", xlim=(0, None))
-            axes.xaxis.set_major_formatter(_steps_formatter())
+            axes.xaxis.set_major_formatter(steps_formatter())
         panels[0].set(title="True return", ylabel="return in the constrained world")
         panels[1].set(title="Violation rate", ylabel="share of steps that violate")
-        _room_for_rates(panels[1])
+        room_for_rates(panels[1])
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False)
         figure.suptitle(groups[0].task, fontweight="bold")
@@ -102,7 +100,7 @@ def draw_final_scores(groups: Sequence[Group], references: dict[str, dict[str, f
     """Every seed's final scores as a dot; the IQM and its 95 % interval as a bar."""
     shown = [group for group in groups if group.finished]
     palette = colours(groups)
-    with _figure(path, (10.5, 1.3 + 0.5 * len(shown))) as figure:
+    with figure_file(path, (10.5, 1.3 + 0.5 * len(shown))) as figure:
         panels = figure.subplots(1, 2, sharey=True)
         for axes, name in zip(panels, ("true_return", "violation_rate"), strict=True):
             for row, group in enumerate(shown):
@@ -120,7 +118,7 @@ def draw_final_scores(groups: Sequence[Group], references: dict[str, dict[str, f
 
 def draw_zeta_over_x(task: str, views: Sequence[ZetaOverX], truth: str, path: Path) -> list[Path]:
     """ζ over x for each method (above), and where expert and agents are (below); the truly forbidden part shaded."""
-    with _figure(path, (max(4.6, 3.7 * len(views)), 5.2)) as figure:
+    with figure_file(path, (max(4.6, 3.7 * len(views)), 5.2)) as figure:
         grid = figure.subplots(2, len(views), sharex="col", sharey="row", squeeze=False, height_ratios=(3, 2))
         for column, view in enumerate(views):
             above, below = grid[:, column]
@@ -145,7 +143,16 @@ def draw_zeta_over_x(task: str, views: Sequence[ZetaOverX], truth: str, path: Pa
     return [path.with_suffix(".png"), path.with_suffix(".svg")]
 
 
-def _draw_band(axes: Any, curves: Curves, colour: str, label: str) -> None:
+def draw_references(axes: Any, references: dict[str, dict[str, float]], name: str) -> None:
+    """A level line for each reference agent's final score."""
+    for reference, dashes, colour in (("expert", (5, 3), _EXPERT), ("nominal", (1, 2), _COLOURS["nominal"])):
+        if reference in references:
+            axes.axhline(references[reference][name], color=colour, lw=1.3, dashes=dashes, zorder=1.5,
+                         label=f"{reference} (reference)")  # fmt: skip
+
+
+def draw_band(axes: Any, curves: Curves, colour: str, label: str) -> None:
+    """Every seed, their mean, and the standard error about it."""
     steps, values = curves
     mean = values.mean(axis=0)
     axes.plot(steps, values.T, color=colour, lw=0.8, alpha=0.4, zorder=2)
@@ -172,13 +179,14 @@ def _draw_histogram(axes: Any, values: FloatArray, x: FloatArray, colour: str, l
     axes.stairs(share, edges, color=colour, lw=1.4, label=label)
 
 
-def _room_for_rates(axes: Any) -> None:
+def room_for_rates(axes: Any) -> None:
     """Rates start at 0; a panel without violations is not blown up to noise."""
     top = max(0.1, axes.get_ylim()[1])
     axes.set_ylim(-0.02 * top, min(1.02, top))
 
 
-def _steps_formatter() -> Any:
+def steps_formatter() -> Any:
+    """Ticks like 200k and 1.5M."""
     from matplotlib.ticker import FuncFormatter
 
     def shown(steps: float, _: int) -> str:
@@ -188,7 +196,7 @@ def _steps_formatter() -> Any:
 
 
 @contextmanager
-def _figure(path: Path, size: tuple[float, float]) -> Iterator[Any]:
+def figure_file(path: Path, size: tuple[float, float]) -> Iterator[Any]:
     """A figure to draw on; saved as PNG and SVG, each whole or not at all."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -10,14 +10,17 @@ from icrl.agent.rollout import sample_trajectories
 from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
-from icrl.experiment.inputs import open_demos
+from icrl.experiment.constraint_scores import forbidden_share
+from icrl.experiment.making import EXPERT, open_demos_if_any
 from icrl.experiment.run_directory import CONSTRAINT, POLICY, SCORES, write_json
 from icrl.experiment.suite import COMMAND
+from icrl.report.ablation import ablation_table, cells_of, draw_ablation
 from icrl.report.figures import ZetaOverX, draw_final_scores, draw_learning_curves, draw_zeta_over_x
 from icrl.report.records import Group, RunRecord, read_commands, read_groups
 from icrl.report.table import markdown_table, notes
 from icrl.tasks.registry import make_scenario
 from icrl.tasks.task import Scenario
+from icrl.trajectories import join
 from icrl.types import AnyArray, FloatArray, Trajectories
 
 TABLE = "table.md"
@@ -49,32 +52,65 @@ def _write_task(task: str, groups: list[Group], out: Path) -> tuple[str, list[Pa
     """The section of one task in the page, and its figures."""
     scenario = make_scenario(task)
     first = next(run for group in groups for run in group.finished)
-    demos, _ = open_demos(str(first.config["demos"]), scenario)
+    demos, _ = open_demos_if_any(first.config.get("demos"), scenario)
     references = references_of(groups, demos)
-    figures = draw_learning_curves(groups, references, out / f"{task}-learning-curves")
-    figures += draw_final_scores(groups, references, out / f"{task}-final-scores")
-    views = zeta_views(groups, scenario, demos)
+    lines = references | expert_line(groups)
+    cells = cells_of(groups)
+    apart = {EXPERT, *(cell.group.label for cell in cells)}
+    curves = [group for group in groups if group.label not in apart]
+    expert = expert_steps(groups, scenario, demos)
+    tables, figures = [markdown_table(groups, references, over_constraint(groups, expert))], []
+    if cells:
+        tables.append(f"What each ablation costs, against having both with the same B:\n\n{ablation_table(cells)}")
+        figures += draw_ablation(cells, lines, out / f"{task}-ablation")
+    if any(group.finished for group in curves):
+        figures += draw_learning_curves(curves, lines, out / f"{task}-learning-curves")
+    figures += draw_final_scores(groups, lines, out / f"{task}-final-scores")
+    views = [] if cells or expert is None else zeta_views(groups, scenario, expert)
     if views:
         figures += draw_zeta_over_x(task, views, scenario.constraint, out / f"{task}-zeta-over-x")
     pictures = [f"![{path.stem}]({path.name})" for path in figures if path.suffix == ".png"]
-    parts = [f"## {task}", f"True constraint: {scenario.constraint}.", markdown_table(groups, references)]
+    parts = [f"## {task}", f"True constraint: {scenario.constraint}.", *tables]
     return "\n\n".join([*parts, notes(groups), *pictures]) + "\n", figures
 
 
-def references_of(groups: Sequence[Group], demos: Demonstrations) -> dict[str, dict[str, float]]:
-    """Scores of the expert, and of the nominal agent unless nominal runs are in the report, by the demos' card."""
-    found = dict(demos.card.get("references", {}))
-    if any(group.label == "nominal" and group.finished for group in groups):
-        found.pop("nominal", None)
-    return {name: found[name] for name in ("expert", "nominal") if name in found}
+def references_of(groups: Sequence[Group], demos: Demonstrations | None) -> dict[str, dict[str, float]]:
+    """Scores of expert and nominal agent by the demos' card, except where runs of the same are in the report."""
+    found = {} if demos is None else demos.card.get("references", {})
+    shown = {group.label for group in groups if group.finished}
+    return {name: found[name] for name in ("expert", "nominal") if name in found and name not in shown}
 
 
-def zeta_views(groups: Sequence[Group], scenario: Scenario, demos: Demonstrations) -> list[ZetaOverX]:
-    """ζ over x for each method that learned a constraint on a task with a feature called x."""
+def expert_line(groups: Sequence[Group]) -> dict[str, dict[str, float]]:
+    """Mean final scores of the expert's runs, where the report has some: drawn as a level line, as in the paper."""
+    experts = {group.label: group for group in groups if group.label == EXPERT and group.finished}
+    scores = ("true_return", "violation_rate")
+    return {label: {name: float(group.values(name).mean()) for name in scores} for label, group in experts.items()}
+
+
+def expert_steps(groups: Sequence[Group], scenario: Scenario, demos: Demonstrations | None) -> Trajectories | None:
+    """What an expert of the task does: episodes of the expert's runs; without any, the demonstrations, if there are."""
+    runs = [run for group in groups if group.label == EXPERT for run in group.finished]
+    if runs:
+        return join([_visited(run, scenario) for run in runs])
+    return None if demos is None else demos.trajectories
+
+
+def over_constraint(groups: Sequence[Group], expert: Trajectories | None) -> dict[str, FloatArray]:
+    """By label: the share of the expert's steps that each seed's constraint forbids."""
+    found = {}
+    for group in groups:
+        folders = [run.directory / CONSTRAINT for run in group.finished if (run.directory / CONSTRAINT).is_dir()]
+        if expert is not None and folders:
+            found[group.label] = np.array([forbidden_share(load_constraint(folder), expert) for folder in folders])
+    return found
+
+
+def zeta_views(groups: Sequence[Group], scenario: Scenario, expert: Trajectories) -> list[ZetaOverX]:
+    """ζ over x for each method that learned (or was given) a constraint on a task with a feature called x."""
     if _X not in scenario.task.observation_names:
         return []
     column = scenario.task.observation_names.index(_X)
-    expert = demos.trajectories
     runs = {g.label: [run for run in g.finished if (run.directory / CONSTRAINT).is_dir()] for g in groups}
     shown = [group for group in groups if runs[group.label]]
     constraints = {g.label: [load_constraint(run.directory / CONSTRAINT) for run in runs[g.label]] for g in shown}

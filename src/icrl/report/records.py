@@ -19,7 +19,11 @@ NAMES = {
     "paper": "ICRL (paper's settings)",
     "gail-constraint": "GAIL constraint",
     "binary-classifier": "binary classifier",
+    "source-icrl": "ICRL (ours), source of a transfer",
+    "source-gail-constraint": "GAIL constraint, source of a transfer",
+    "source-binary-classifier": "binary classifier, source of a transfer",
     "nominal": "nominal (no constraint)",
+    "expert": "expert (knows the constraint)",
 }
 """How the known labels are written, in the order in which they are shown."""
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
@@ -11,25 +12,28 @@ from icrl.evaluate import Truth
 from icrl.experiment.methods import Snapshot
 from icrl.report.constraint_picture import draw_constraint
 from icrl.tasks.task import Scenario
+from icrl.trajectories import select
 from icrl.types import Scores
 
 
-def write_pictures(scenario: Scenario, demos: Demonstrations, last: Snapshot, directory: Path) -> list[Path]:
+def write_pictures(scenario: Scenario, demos: Demonstrations | None, last: Snapshot, directory: Path) -> list[Path]:
     """`constraint.png` beside the run's files, when there is a constraint to draw."""
     if last.constraint is None:
         return []
     path = directory / "constraint.png"
-    draw_constraint(scenario, last.constraint, demos.trajectories, last.samples, path)
+    nobody = select(last.samples, np.zeros(last.samples.num_trajectories, np.bool_))
+    shown = nobody if demos is None else demos.trajectories
+    draw_constraint(scenario, last.constraint, shown, last.samples, path)
     return [path]
 
 
 def print_scores(
-    scores: Scores, demos: Demonstrations, directory: Path, pictures: list[Path], console: Console
+    scores: Scores, demos: Demonstrations | None, directory: Path, pictures: list[Path], console: Console
 ) -> None:
-    """The table at the end of `icrl learn`."""
+    """The table at the end of `icrl learn` and `icrl transfer`."""
     table = _table()
     _add(table, f"{scores.method} (this run)", scores.true_return, scores.violation_rate)
-    _add_references(table, demos.card)
+    _add_references(table, {} if demos is None else demos.card)
     console.print(table)
     console.print(
         f"{scores.steps:,} environment steps in {scores.seconds:.1f} s ({scores.steps_per_second:,.0f}/s). "

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from icrl.experiment.making import EXPERT
 from icrl.experiment.statistics import (
     interquartile_mean,
     num_collapsed,
@@ -12,19 +13,28 @@ from icrl.experiment.statistics import (
     stratified_bootstrap,
 )
 from icrl.report.records import Group
+from icrl.types import FloatArray
 
 HEADERS = (
     "method", "seeds", "failed", "true return (mean ± SE)", "IQM [95 % CI]", "ratio to expert",
-    "violation rate (mean)", "violation rate (max)", "collapsed seeds", "P(better than {})", "steps", "steps/s",
+    "violation rate (mean)", "violation rate (max)", "expert steps forbidden", "collapsed seeds", "P(better than {})",
+    "steps", "steps/s",
 )  # fmt: skip
 
 
-def markdown_table(groups: Sequence[Group], references: dict[str, dict[str, float]]) -> str:
-    """One task's groups and its reference agents as rows; the first group is the one the others are compared with."""
-    first = groups[0]
+def markdown_table(
+    groups: Sequence[Group],
+    references: dict[str, dict[str, float]],
+    over_constraint: dict[str, FloatArray] | None = None,
+) -> str:
+    """One task's groups and its reference agents as rows; the first group is the one the others are compared with.
+
+    `over_constraint`: by label, the share of an expert's steps that each seed's constraint forbids.
+    """
+    first, expert = groups[0], expert_level(groups)
     headers = [header.format(first.name) for header in HEADERS]
-    rows = [_row(group, first) for group in groups]
-    rows += [_reference_row(name, scores, _expert(groups)) for name, scores in references.items()]
+    rows = [_row(group, first, expert, (over_constraint or {}).get(group.label)) for group in groups]
+    rows += [_reference_row(name, scores, expert) for name, scores in references.items()]
     lines = [headers, ["---", *["---:"] * (len(headers) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
@@ -34,9 +44,12 @@ def notes(groups: Sequence[Group]) -> str:
     lines = [
         "True return: mean return in the constrained world, where a violation ends the episode; violation rate: share "
         "of steps that violate in the nominal world; both of the stochastic policy at the end of training. Ratio to "
-        "expert: mean true return over the mean return of the demonstrations. IQM: mean of the middle half of the "
-        "seeds, with a 95 % bootstrap interval over seeds. Collapsed: violation rate above 0.5. P(better): chance that "
-        "a seed of the row has a higher true return than a seed of that method (ties count half). Every seed counts."
+        "expert: mean true return over that of the expert's runs where the table has some, else over the mean return "
+        "of the demonstrations. Expert steps forbidden: share of the expert's steps (its runs', else the "
+        "demonstrations') with cost 1 − ζ above ½; mean over seeds, and the worst seed in brackets. IQM: mean of the "
+        "middle half of the seeds, with a 95 % bootstrap interval over seeds. Collapsed: violation rate above 0.5. "
+        "P(better): chance that a seed of the row has a higher true return than a seed of that method (ties count "
+        "half). Every seed counts."
     ]
     lines += [f"Failed: {run.name}: {run.error}" for group in groups for run in group.failed]
     lines += [f"Not finished: {run.name}" for group in groups for run in group.unfinished]
@@ -50,13 +63,12 @@ def versions(groups: Sequence[Group]) -> list[str]:
     return list(dict.fromkeys(", ".join(f"{name} {number}" for name, number in each.items()) for each in found))
 
 
-def _row(group: Group, first: Group) -> list[str]:
+def _row(group: Group, first: Group, expert: float | None, forbidden: FloatArray | None) -> list[str]:
     failed = str(len(group.failed))
     if not group.finished:
-        return [group.name, "0", failed, *["-"] * 9]
+        return [group.name, "0", failed, *["-"] * 10]
     returns, rates = group.values("true_return"), group.values("violation_rate")
     interval = stratified_bootstrap([returns], interquartile_mean)
-    expert = _expert([group])
     better = "-"
     if group is not first and first.finished:
         better = f"{probability_of_improvement(returns, first.values('true_return')):.2f}"
@@ -70,6 +82,7 @@ def _row(group: Group, first: Group) -> list[str]:
         _ratio(float(returns.mean()), expert),
         f"{rates.mean():.4f}",
         f"{rates.max():.4f}",
+        "-" if forbidden is None or not forbidden.size else f"{forbidden.mean():.3f} ({forbidden.max():.3f})",
         f"{num_collapsed(rates)}",
         better,
         f"{np.mean(group.values('steps')):,.0f}",
@@ -81,13 +94,16 @@ def _reference_row(name: str, scores: dict[str, float], expert: float | None) ->
     """A reference agent: one training run, scored when the demonstrations were recorded."""
     return [
         f"*reference: {name}*", "1", "0", _number(scores["true_return"]), "-", _ratio(scores["true_return"], expert),
-        f"{scores['violation_rate']:.4f}", f"{scores['violation_rate']:.4f}",
+        f"{scores['violation_rate']:.4f}", f"{scores['violation_rate']:.4f}", "-",
         str(num_collapsed(np.array([scores["violation_rate"]]))), "-", f"{scores['steps']:,}", "-",
     ]  # fmt: skip
 
 
-def _expert(groups: Sequence[Group]) -> float | None:
-    """Mean return of the demonstrations."""
+def expert_level(groups: Sequence[Group]) -> float | None:
+    """Mean true return of the expert's runs; without any, mean return of the demonstrations."""
+    experts = [group for group in groups if group.label == EXPERT and group.finished]
+    if experts:
+        return float(experts[0].values("true_return").mean())
     found = [run.scores["expert_return"] for group in groups for run in group.finished if run.scores is not None]
     return None if not found or found[0] is None else float(found[0])
 

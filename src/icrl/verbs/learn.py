@@ -58,7 +58,7 @@ def run(arguments: list[str]) -> None:
             scores, last = run_learning(spec, scenario, demos, directory, display)
         pictures = write_pictures(scenario, demos, last, directory)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(_how_far(directory, display.rounds_done, rounds)) from None
+        raise KeyboardInterrupt(how_far(directory, display.rounds_done, rounds)) from None
     print_scores(scores, demos, directory, pictures, console)
 
 
@@ -88,7 +88,7 @@ def _defaults(task: str, name: str, method: str) -> LearnArgs:
     return LearnArgs(task=task, preset=name, method=method, config=preset(name, task, method))
 
 
-def _how_far(directory: Path, rounds_done: int, rounds: int) -> str:
+def how_far(directory: Path, rounds_done: int, rounds: int) -> str:
     """What an interrupted run says of itself."""
     if rounds_done:
         holds = f"{directory} holds the metrics, the constraint and the policy of round {rounds_done}"

@@ -15,7 +15,8 @@ class SuiteArgs:
     """Make all runs of a suite. Finished ones are skipped: stop it and start it again at any time."""
 
     name: Positional[str]
-    """lap-grid, lap-grid-long, half-cheetah or ant."""
+    """lap-grid, lap-grid-long, half-cheetah, ant, transfer-point, transfer-ant-broken, ablation-half-cheetah or
+    ablation-half-cheetah-short."""
     seeds: int | None = None
     """Seeds of every entry; None: as the suite says."""
     jobs: int = 2
@@ -43,6 +44,10 @@ def run(arguments: list[str]) -> None:
     out = args.out or Path("runs") / args.name
     runs = expand(found, out, args.seeds, args.steps)
     console = Console()
+    for run in runs:
+        if run.spec.constraint is not None and not run.after:
+            line = f"{run.directory.name} uses the constraint of {run.spec.constraint}"
+            console.print(line, highlight=False, soft_wrap=True)
     with SuiteDisplay(f"suite {found.name}: {found.purpose}", runs, console) as display:
         outcome = run_suite(runs, out, args.jobs, display, f"icrl suite {' '.join(arguments)}")
     print_outcome(outcome, out, console)

@@ -1,0 +1,97 @@
+"""`icrl transfer TASK --constraint PATH`."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import tyro
+from tyro.conf import Positional
+
+from icrl.config import ForwardConfig, LearnConfig
+from icrl.presets import forward_alone, preset
+from icrl.runtime import configure_jax
+from icrl.verbs.inputs import find_scenario
+from icrl.verbs.learn import how_far
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransferArgs:
+    """Train a new agent under a constraint that was learned elsewhere. Its features are found in the task by name."""
+
+    task: Positional[str]
+    """Name of the task of the new agent (see: icrl tasks)."""
+    constraint: Path
+    """A run directory that learned a constraint, or the constraint's own folder."""
+    method: str | None = None
+    """How the constraint acts: icrl, binary-classifier, greedy (cost 1 - zeta) or gail-constraint (reward + log zeta);
+    None: as the method that its card names."""
+    preset: str = "default"
+    """Settings of the agent to start from: default (ours) or paper (the paper's table)."""
+    demos: str | None = None
+    """Demonstrations of an expert on this task, to compare with; None: the ones that ship with it, if any do."""
+    seed: int = 0
+    """Seed of everything random."""
+    out: Path | None = None
+    """Run directory; None: runs/TASK-transfer-METHOD-PRESET-seedN."""
+    episodes: int = 100
+    """Episodes of the final evaluation."""
+    steps: int = 500_000
+    """Environment steps in all, sampling included."""
+    num_samples: int = 10
+    """Episodes sampled after each round."""
+    forward: ForwardConfig = field(default_factory=ForwardConfig)
+
+
+def run(arguments: list[str]) -> None:
+    """`icrl transfer TASK --constraint PATH`."""
+    first = parse(arguments, "icrl")
+    scenario = find_scenario(first.task)
+    configure_jax()
+
+    from rich.console import Console
+
+    from icrl.experiment.display import LiveDisplay
+    from icrl.experiment.making import open_constraint, open_demos_if_any
+    from icrl.experiment.runs import RunSpec, check_run, run_learning
+    from icrl.report.summary import print_scores, write_pictures
+    from icrl.transfer import method_of
+
+    constraint = open_constraint(str(first.constraint))
+    method = first.method or method_of(constraint)
+    args = parse(arguments, method)  # again, now that it is known whose settings the flags change
+    demos, source = open_demos_if_any(args.demos, scenario)
+    directory = args.out or Path("runs") / f"{args.task}-transfer-{method}-{args.preset}-seed{args.seed}"
+    spec = RunSpec(task=args.task, method=method, preset=args.preset, seed=args.seed, config=config_of(args, method),
+                   demos=source, episodes=args.episodes, constraint=str(args.constraint))  # fmt: skip
+    rounds = check_run(spec, scenario, demos, directory, constraint)
+    console = Console()
+    display = LiveDisplay(f"constraint of {method} on {args.task}, seed {args.seed}", args.steps, console)
+    try:
+        with display:
+            scores, last = run_learning(spec, scenario, demos, directory, display, constraint)
+        pictures = write_pictures(scenario, demos, last, directory)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(how_far(directory, display.rounds_done, rounds)) from None
+    print_scores(scores, demos, directory, pictures, console)
+
+
+def parse(arguments: list[str], method: str) -> TransferArgs:
+    """Flags change the settings of the task, the preset and the constraint's method, wherever they stand."""
+    task = next((word for word in arguments[:1] if not word.startswith("-")), "point")
+    guess = _defaults(task, "default", method)
+    args = tyro.cli(TransferArgs, prog="icrl transfer", args=arguments, default=guess)
+    better = _defaults(args.task, args.preset, args.method or method)
+    return tyro.cli(TransferArgs, prog="icrl transfer", args=arguments, default=better)
+
+
+def config_of(args: TransferArgs, method: str) -> LearnConfig:
+    """The settings of the run; what concerns the backward step is not used."""
+    settings = forward_alone(preset(args.preset, args.task, method))
+    return replace(settings, steps=args.steps, num_samples=args.num_samples, forward=args.forward)
+
+
+def _defaults(task: str, name: str, method: str) -> TransferArgs:
+    config = forward_alone(preset(name, task, method))
+    return TransferArgs(
+        task=tyro.MISSING, constraint=tyro.MISSING, preset="default", steps=config.steps,
+        num_samples=config.num_samples, forward=config.forward,
+    )  # fmt: skip
