@@ -39,6 +39,7 @@ SAME_STOREY = {
     ("transfer", "rounds"),
     ("transfer", "baselines"),  # what GAIL makes of a constraint
     ("presets", "learn"),
+    ("trust", "explain"),  # both ask what ζ says of the recorded pairs
     ("report", "experiment"),
     ("cli", "verbs"),
     ("__main__", "cli"),

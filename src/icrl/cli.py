@@ -14,6 +14,7 @@ icrl: learn the constraint an expert was obeying, from its demonstrations.
   icrl learn TASK        learn a constraint, and an agent that respects it
   icrl transfer TASK     train another agent under a constraint that was learned elsewhere
   icrl evaluate DIR      judge a run against the true constraint
+  icrl explain DIR       read a learned constraint: short rules, what the data leave open, slices
   icrl collect TASK      train an expert under the true constraint and record it
   icrl suite NAME        make many runs: every method, many seeds
   icrl report DIR...     tables and figures from runs
@@ -25,7 +26,7 @@ icrl: learn the constraint an expert was obeying, from its demonstrations.
 `icrl VERB --help` shows all settings of a verb. Start with: icrl learn lap-grid
 """
 
-VERBS = ("learn", "transfer", "evaluate", "collect", "suite", "report", "render", "bench", "demos", "tasks")
+VERBS = ("learn", "transfer", "evaluate", "explain", "collect", "suite", "report", "render", "bench", "demos", "tasks")
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from icrl.agent.rollout import sample_trajectories
 from icrl.agent.state import Policy
 from icrl.constraint.learned import LearnedConstraint
-from icrl.tasks.task import Scenario
+from icrl.tasks.task import Scenario, Task
 from icrl.types import BoolArray, FloatArray, Pairs, Trajectories
 
 
@@ -26,10 +26,14 @@ class Truth(NamedTuple):
 
 def evaluate_policy(scenario: Scenario, policy: Policy, episodes: int, seed: int) -> Truth:
     """Run the stochastic policy for whole episodes in the nominal world and judge them."""
-    env = scenario.task.make_env(episodes)
+    return judge(scenario, play_episodes(scenario.task, policy, episodes, seed))
+
+
+def play_episodes(task: Task, policy: Policy, episodes: int, seed: int) -> Trajectories:
+    """Whole episodes of the stochastic policy in the nominal world: what is judged, and needs no truth."""
+    env = task.make_env(episodes)
     rng = np.random.default_rng([seed, 0xE7A1])
-    trajectories = sample_trajectories(rng, policy, env, scenario.task.horizon, int(rng.integers(2**31)))
-    return judge(scenario, trajectories)
+    return sample_trajectories(rng, policy, env, task.horizon, int(rng.integers(2**31)))
 
 
 def judge(scenario: Scenario, trajectories: Trajectories) -> Truth:
@@ -81,6 +85,46 @@ def judge_constraint(scenario: Scenario, constraint: LearnedConstraint, pairs: P
         auc=area_under_curve(cost, forbidden),
         iou=float(np.sum(judged & forbidden) / either) if either else None,
     )
+
+
+class Confusion(NamedTuple):
+    """Pairs by what is true and what is judged at the constraint's threshold."""
+
+    forbidden_judged_infeasible: int
+    forbidden_judged_feasible: int
+    allowed_judged_infeasible: int
+    allowed_judged_feasible: int
+
+
+def confusion(judged: BoolArray, forbidden: BoolArray) -> Confusion:
+    """The confusion matrix of judged infeasible against truly forbidden. Shapes: [n], [n]."""
+    return Confusion(
+        int(np.sum(judged & forbidden)),
+        int(np.sum(~judged & forbidden)),
+        int(np.sum(judged & ~forbidden)),
+        int(np.sum(~judged & ~forbidden)),
+    )
+
+
+class Calibration(NamedTuple):
+    """Whether 1 − ζ can be read as a probability: in bins of equal width over [0, 1], those with pairs in them."""
+
+    error: float
+    """Σ_b n_b/n · |mean cost − share forbidden|: the expected calibration error."""
+    pairs: list[int]
+    mean_cost: list[float]
+    share_forbidden: list[float]
+
+
+def calibration(cost: FloatArray, forbidden: BoolArray, bins: int = 10) -> Calibration:
+    """Reliability of the cost 1 − ζ as the probability of being forbidden. Shapes: [n], [n]."""
+    index = np.minimum((np.asarray(cost) * bins).astype(np.int64), bins - 1)
+    used = [b for b in range(bins) if np.any(index == b)]
+    pairs = [int(np.sum(index == b)) for b in used]
+    mean_cost = [float(np.mean(cost[index == b])) for b in used]
+    share = [float(np.mean(forbidden[index == b])) for b in used]
+    gaps = [n * abs(c - s) for n, c, s in zip(pairs, mean_cost, share, strict=True)]
+    return Calibration(sum(gaps) / max(len(index), 1), pairs, mean_cost, share)
 
 
 def area_under_curve(scores: FloatArray, positives: BoolArray) -> float | None:

@@ -1,0 +1,135 @@
+"""The verdict on a run: reads its directory and puts the checks of `trust/` to it, and the truth where it is known."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from icrl.constraint.learned import CARD, LearnedConstraint, load_constraint
+from icrl.demos.dataset import Demonstrations
+from icrl.errors import InputError
+from icrl.evaluate import calibration, confusion, judge_constraint
+from icrl.experiment.run_directory import CONFIG, CONSTRAINT, RunDirectory
+from icrl.experiment.specs import spec_from_json
+from icrl.explain.judged import Judged, judge_pairs
+from icrl.tasks.task import Scenario, Task
+from icrl.trajectories import join_pairs, pairs_of
+from icrl.trust.check import Check, Level, Verdict
+from icrl.trust.coverage import check_coverage, measure_coverage
+from icrl.trust.ensemble import check_ensemble, measure_disagreement
+from icrl.trust.held_out import NAME as HELD_OUT
+from icrl.trust.held_out import Alarms, check_held_out, held_out_alarms
+from icrl.trust.refit import find_refit
+from icrl.trust.returns import check_returns
+from icrl.types import Trajectories
+from icrl.visited import VISITED, Visited, load_visited
+
+_SAME = ("task", "method", "preset", "config", "demos", "constraint")
+"""What runs of one ensemble share; their seeds differ."""
+
+OnFold = Callable[[int, int], None]
+
+
+def has_constraint(directory: Path) -> bool:
+    """There is a constraint to judge."""
+    return (directory / CONSTRAINT / CARD).exists()
+
+
+def judge_run(
+    directory: Path,
+    task: Task,
+    demos: Demonstrations | None,
+    played: Trajectories,
+    others: Sequence[Path] | None = None,
+    on_fold: OnFold = lambda done, folds: None,
+) -> Verdict:
+    """Every check that can be made of a run. `played`: fresh episodes of its agent; `others`: runs with other seeds
+    (None: those beside it)."""
+    constraint = load_constraint(directory / CONSTRAINT)
+    config = RunDirectory(directory).config()
+    visited = load_visited(directory / VISITED) if (directory / VISITED).exists() else None
+    judged = None if demos is None else judge_pairs(constraint, demos.trajectories, visited)
+    margin = float(config.get("config", {}).get("evidence_margin", 0.5))
+    return Verdict(
+        (
+            _held_out(config, task, constraint, demos, visited, on_fold),
+            _coverage(constraint, judged, visited),
+            _ensemble(directory, constraint, judged, siblings(directory) if others is None else others),
+            check_returns(constraint, played, demos, margin),
+        )
+    )
+
+
+def judge_against_truth(directory: Path, scenario: Scenario, demos: Demonstrations | None) -> dict[str, Any]:
+    """How right the constraint is on all recorded pairs: hits, false alarms, AUC, IoU, confusion, calibration."""
+    constraint = load_constraint(directory / CONSTRAINT)
+    parts = [] if demos is None else [pairs_of(demos.trajectories)]
+    if (directory / VISITED).exists():
+        parts.append(load_visited(directory / VISITED).pairs())
+    if not parts:
+        return {"pairs": 0}
+    pairs = join_pairs(parts)
+    forbidden = np.asarray(scenario.violates(pairs.observations, pairs.actions))
+    judged = ~constraint.is_feasible(pairs.observations, pairs.actions)
+    return {
+        "pairs": len(forbidden),
+        **judge_constraint(scenario, constraint, pairs)._asdict(),
+        "threshold": constraint.threshold,
+        "confusion": confusion(judged, forbidden)._asdict(),
+        "calibration": calibration(constraint.cost(pairs.observations, pairs.actions), forbidden)._asdict(),
+    }
+
+
+def siblings(directory: Path) -> list[Path]:
+    """Finished runs beside this one that differ from it in nothing but the seed."""
+    own = RunDirectory(directory).config()
+    found = []
+    for path in sorted(directory.resolve().parent.iterdir()):
+        if path == directory.resolve() or not (path / CONFIG).exists() or not RunDirectory(path).finished:
+            continue
+        config = RunDirectory(path).config()
+        same = all(config.get(name) == own.get(name) for name in _SAME)
+        if same and config.get("seed") != own.get("seed") and has_constraint(path):
+            found.append(path)
+    return found
+
+
+def _held_out(
+    config: dict[str, Any],
+    task: Task,
+    constraint: LearnedConstraint,
+    demos: Demonstrations | None,
+    visited: Visited | None,
+    on_fold: OnFold,
+) -> Check:
+    if demos is None:
+        return Check(HELD_OUT, Level.unknown, "the demonstrations of this run are not at hand", {})
+    if config.get("constraint") is not None:
+        return check_held_out(constraint, demos, None, "the constraint was learned elsewhere")
+    if demos.trajectories.num_trajectories < 2:
+        return check_held_out(constraint, demos, None, "with one demonstrated episode it cannot be known")
+    spec = spec_from_json(config)
+    refit = find_refit(spec.method, task, constraint.features, spec.config, demos, visited)
+    if refit is None:
+        return check_held_out(constraint, demos, None, "the run kept no samples to fit ζ to again")
+    found: Alarms = held_out_alarms(demos, refit, on_fold)
+    return check_held_out(constraint, demos, found, "")
+
+
+def _coverage(constraint: LearnedConstraint, judged: Judged | None, visited: Visited | None) -> Check:
+    if judged is None or visited is None:
+        missing = "the demonstrations are" if judged is None else "a record of where the agents went is"
+        return Check("coverage", Level.unknown, f"{missing} not at hand", {})
+    return check_coverage(measure_coverage(constraint, judged))
+
+
+def _ensemble(directory: Path, constraint: LearnedConstraint, judged: Judged | None, others: Sequence[Path]) -> Check:
+    if judged is None or not others:
+        return check_ensemble(None)
+    loaded = []
+    for path in others:
+        if path.resolve() == directory.resolve():
+            raise InputError(f"{path} is the run itself: give runs with other seeds with --others.")
+        loaded.append(load_constraint(path / CONSTRAINT))
+    return check_ensemble(measure_disagreement([constraint, *loaded], judged.pairs))

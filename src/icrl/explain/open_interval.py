@@ -1,0 +1,123 @@
+"""Where else a threshold could lie: the interval that the data leave open, and where ζ itself turns.
+
+For a rule `f <= t: forbidden` (mirrored for `f > t`):
+
+- the *proven* end is the lowest f of the demonstrations. They obey the constraint, so t lies below it;
+- the *needed* end is the lowest t that still explains the evidence. An episode is *convicted* if ζ forbids at least a
+  tenth of its recorded steps, and a threshold *explains* it if the episode crosses it at least once. The needed end is
+  the lowest t that explains 95 % of the convicted episodes: any lower, and agents would have been convicted that never
+  touch what is forbidden. In the likelihood of the paper one forbidden step makes a trajectory impossible, so all
+  thresholds between the two ends explain the same episodes; which of them it is, the data cannot say.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from icrl.constraint.learned import LearnedConstraint
+from icrl.explain.judged import Judged, balanced_indices, with_feature
+from icrl.explain.search import Condition
+from icrl.types import FloatArray, IntArray, Pairs
+
+CONVICTED = 0.1
+"""Share of an episode's recorded steps that ζ must forbid for the episode to count as convicted."""
+EXPLAINED = 0.95
+"""Share of the convicted episodes that a threshold must explain."""
+_TURN_PAIRS, _TURN_POINTS = 200, 201
+_TURN_SPREAD = 0.05
+"""The turning zone leaves out this share of the pairs on either side."""
+
+
+class OpenInterval(NamedTuple):
+    """From `low` to `high` any threshold explains the data; an end is None where nothing bounds it."""
+
+    low: float | None
+    high: float | None
+    proven: float
+    """The demonstrations' extreme value."""
+    needed: float | None
+    """The extreme that the evidence needs; None: no episode is convicted."""
+    convicted_episodes: int
+    bulk: float | None
+    """Beyond this lie 95 % of the convicted episodes' recorded steps that pass the demonstrations' extreme."""
+    agents_between: int
+    """Recorded steps of agents between the two ends."""
+    gap: tuple[float, float] | None
+    """The widest stretch between the ends where neither agents nor expert were seen (at least a tenth of it)."""
+
+    @property
+    def contradictory(self) -> bool:
+        """What the evidence needs lies beyond what the demonstrations prove: no threshold serves both."""
+        return self.low is not None and self.high is not None and self.low > self.high
+
+
+def open_interval(judged: Judged, condition: Condition) -> OpenInterval:
+    """The interval that the data leave open for the threshold of a one-sided condition."""
+    sign = 1.0 if condition.low == -math.inf else -1.0  # mirrored, every rule reads f <= t
+    column = sign * judged.values[:, condition.feature]
+    proven = float(column[judged.by_expert].min())
+    convicted = _convicted(judged)
+    extremes = np.sort([column[judged.episodes == episode].min() for episode in convicted])
+    steps = column[np.isin(judged.episodes, convicted) & (column < proven)]
+    needed = float(extremes[math.ceil(EXPLAINED * len(extremes)) - 1]) if len(extremes) else None
+    between = (column > (needed if needed is not None else -math.inf)) & (column < proven)
+    gap = None if needed is None else _widest_gap(column, needed, proven)
+    ends = (None if needed is None else sign * needed, sign * proven)
+    return OpenInterval(
+        low=ends[0] if sign > 0 else ends[1],
+        high=ends[1] if sign > 0 else ends[0],
+        proven=ends[1],
+        needed=ends[0],
+        convicted_episodes=len(convicted),
+        bulk=sign * float(np.quantile(steps, EXPLAINED)) if len(steps) else None,
+        agents_between=int(np.sum(between & judged.by_agents)),
+        gap=None if gap is None else (min(sign * gap[0], sign * gap[1]), max(sign * gap[0], sign * gap[1])),
+    )
+
+
+def _convicted(judged: Judged) -> IntArray:
+    """[m]: the episodes of agents of which ζ forbids a good part."""
+    agents = judged.by_agents
+    episodes, inverse = np.unique(judged.episodes[agents], return_inverse=True)
+    steps = np.bincount(inverse, minlength=len(episodes))
+    forbidden = np.bincount(inverse, weights=judged.forbidden[agents], minlength=len(episodes))
+    return np.asarray(episodes[forbidden >= CONVICTED * steps])
+
+
+def _widest_gap(column: FloatArray, low: float, high: float) -> tuple[float, float] | None:
+    """The widest stretch of [low, high] without data, if it is at least a tenth of it."""
+    if low >= high:
+        return None
+    inside = np.concatenate([[low], np.sort(column[(column >= low) & (column <= high)]), [high]])
+    widest = int(np.argmax(np.diff(inside)))
+    start, end = float(inside[widest]), float(inside[widest + 1])
+    return (start, end) if end - start >= 0.1 * (high - low) else None
+
+
+def turning_zone(constraint: LearnedConstraint, judged: Judged, condition: Condition) -> tuple[float, float] | None:
+    """Where ζ crosses its threshold along the rule's feature, all else as recorded: the middle 90 % of the crossings.
+
+    Of several crossings of one pair the one nearest to the rule's threshold counts; None: hardly any pair has one.
+    """
+    rng = np.random.default_rng(0)
+    chosen = balanced_indices(judged.forbidden, _TURN_PAIRS, rng)
+    column = judged.values[:, condition.feature]
+    grid = np.linspace(column.min(), column.max(), _TURN_POINTS)
+    pairs = Pairs(
+        observations=np.repeat(judged.pairs.observations[chosen], len(grid), axis=0),
+        actions=np.repeat(judged.pairs.actions[chosen], len(grid), axis=0),
+    )  # [pairs * points, .]
+    moved = with_feature(constraint.features, pairs, condition.feature, np.tile(grid, len(chosen)))
+    feasible = constraint.is_feasible(moved.observations, moved.actions).reshape(len(chosen), len(grid))
+    threshold = condition.high if condition.low == -math.inf else condition.low
+    middles = (grid[1:] + grid[:-1]) / 2
+    crossings = []
+    for row in feasible:
+        turns = middles[row[1:] != row[:-1]]
+        if len(turns):
+            crossings.append(float(turns[np.argmin(np.abs(turns - threshold))]))
+    if len(crossings) < len(chosen) / 2:
+        return None
+    low, high = np.quantile(crossings, [_TURN_SPREAD, 1 - _TURN_SPREAD])
+    return float(low), float(high)

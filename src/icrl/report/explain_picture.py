@@ -1,0 +1,90 @@
+"""`explain.png`: slices through ζ with the rule, the interval left open, and where expert and agents were."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from icrl.explain.reading import Reading, threshold_of
+from icrl.explain.slices import Plane, Slice
+from icrl.types import BoolArray
+
+_EXPERT, _AGENTS, _RULE = "#313695", "#d97706", "#a50026"
+_BINS, _MOST_POINTS = 60, 1_500
+
+
+def draw_reading(reading: Reading, title: str, path: Path) -> None:
+    """Draw the slices of a reading; the file is written whole or not at all."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    panels = len(reading.slices) + (reading.plane is not None)
+    figure = Figure(figsize=(max(5.2, 4.1 * panels), 4.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = np.atleast_1d(figure.subplots(1, panels))
+    for axes, part in zip(grid, reading.slices, strict=False):
+        _draw_slice(axes, part, reading)
+    grid[0].set_ylabel("feasibility ζ")
+    if reading.plane is not None:
+        _draw_plane(figure, grid[-1], reading.plane, reading)
+    named: dict[str, Any] = {}
+    for axes in grid:
+        handles, labels = axes.get_legend_handles_labels()
+        named |= dict(zip(labels, handles, strict=True))
+    figure.legend(named.values(), named, fontsize=9, loc="outside lower center", ncols=4, frameon=False)
+    said = "no short rule fits" if reading.rule is None or not reading.rule.fits else f"forbidden: {reading.rule}"
+    figure.suptitle(f"{title}: {said}", fontsize=12)
+    temporary = path.with_name(f".{path.name}")
+    figure.savefig(temporary, dpi=130, format="png", metadata={"Software": None})
+    temporary.replace(path)
+
+
+def _draw_slice(axes: Any, part: Slice, reading: Reading) -> None:
+    if part.choice:
+        _draw_choice(axes, part)
+        return
+    condition, interval = threshold_of(reading.rule), reading.interval
+    if condition is not None and condition.name == part.name:
+        if interval is not None and interval.low is not None and interval.high is not None:
+            axes.axvspan(interval.low, interval.high, color="#888888", alpha=0.15, lw=0, label="left open by the data")
+        axes.axvline(condition.high if condition.low == -np.inf else condition.low, color=_RULE, lw=1.6, ls="--",
+                     label="the rule's threshold")  # fmt: skip
+    axes.fill_between(part.values, part.low, part.high, color="#222222", alpha=0.15, lw=0, label="5 % to 95 % of pairs")
+    axes.plot(part.values, part.mean, color="#222222", lw=1.8, label="mean ζ")
+    axes.axhline(0.5, color="#999999", lw=0.6, ls=":")
+    column = reading.judged.values[:, reading.judged.names.index(part.name)]
+    edges = np.linspace(part.values[0], part.values[-1], _BINS + 1)
+    for chosen, colour, label in _groups(reading):
+        counts = np.histogram(column[chosen], edges)[0]
+        heights = 0.25 * counts / max(int(counts.max()), 1)
+        axes.stairs(heights, edges, fill=True, color=colour, alpha=0.35, label=f"where they were: {label}")
+    axes.set(xlabel=part.name, xlim=(part.values[0], part.values[-1]), ylim=(-0.02, 1.04))
+
+
+def _draw_choice(axes: Any, part: Slice) -> None:
+    axes.bar([0, 1], part.mean, width=0.6, color=["#b8b8b8", "#555555"])
+    axes.errorbar([0, 1], part.mean, [part.mean - part.low, part.high - part.mean], fmt="none", color="black", lw=1)
+    axes.axhline(0.5, color="#999999", lw=0.6, ls=":")
+    axes.set_xticks([0, 1], ["as recorded", "taken"])
+    axes.set(xlabel=f"action: {part.name}", ylim=(-0.02, 1.04))
+
+
+def _draw_plane(figure: Any, axes: Any, plane: Plane, reading: Reading) -> None:
+    extent = (plane.xs[0], plane.xs[-1], plane.ys[0], plane.ys[-1])
+    image = axes.imshow(plane.mean, extent=extent, origin="lower", aspect="auto", cmap="RdYlBu", alpha=0.75, vmin=0,
+                        vmax=1)  # fmt: skip
+    columns = [reading.judged.names.index(name) for name in plane.names]
+    for chosen, colour, label in reversed(_groups(reading)):
+        rows = np.flatnonzero(chosen)
+        rows = rows[:: max(1, len(rows) // _MOST_POINTS)]
+        x, y = reading.judged.values[rows][:, columns].T
+        axes.plot(x, y, ls="", marker=".", ms=2, color=colour, alpha=0.5, label=label)
+    axes.set(xlabel=plane.names[0], ylabel=plane.names[1], xlim=extent[:2], ylim=extent[2:])
+    figure.colorbar(image, ax=axes, label="mean ζ", shrink=0.8, pad=0.01)
+
+
+def _groups(reading: Reading) -> list[tuple[BoolArray, str, str]]:
+    groups = [(reading.judged.by_expert, _EXPERT, "demonstrations")]
+    if reading.recorded:
+        groups.append((reading.judged.by_agents, _AGENTS, "agents"))
+    return groups

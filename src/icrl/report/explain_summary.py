@@ -1,0 +1,115 @@
+"""What `icrl explain` prints, and writes as `explain.json`."""
+
+import math
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from icrl.explain.open_interval import EXPLAINED, OpenInterval
+from icrl.explain.reading import MATTERS, Reading, threshold_of, verdict_on
+from icrl.explain.rules import Explanation
+from icrl.explain.search import Condition
+
+_MOST_FEATURES = 6
+
+
+def print_reading(reading: Reading, console: Console) -> None:
+    """The rules with fidelity and support; the interval that is left open; which features matter."""
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False, soft_wrap=True, markup=False)
+
+    if not reading.recorded:
+        say("This run kept no record of where its agents went (visited.npz): ζ is read on the demonstrations and on\n"
+            "copies of them with one feature moved. Nothing can be said about evidence.")  # fmt: skip
+    if reading.rule is None:
+        share = float(np.mean(reading.judged.forbidden))
+        say(f"No rule: ζ forbids {share:.0%} of the {len(reading.judged.forbidden):,} recorded pairs.")
+        return
+    say(f"{verdict_on(reading.rule)[0].upper()}{verdict_on(reading.rule)[1:]}.")
+    for explanation in (reading.rule, reading.longer):
+        if explanation is not None:
+            console.print(f"  {explanation}: forbidden", highlight=False, soft_wrap=True, markup=False, style="bold")
+            for line in rule_lines(explanation):
+                say(f"    {line}")
+    condition = threshold_of(reading.rule)
+    if reading.interval is not None and condition is not None:
+        for line in interval_lines(reading.interval, condition, reading.turning):
+            say(line)
+    order = [int(i) for i in np.argsort(-reading.influence, kind="stable")[:_MOST_FEATURES]]
+    shown = [f"{reading.judged.names[i]} {reading.influence[i]:.0%}" for i in order if reading.influence[i] >= MATTERS]
+    say(f"What matters to ζ (share of judgements that flip when shuffled): {', '.join(shown) or 'nothing'}.")
+
+
+def interval_lines(interval: OpenInterval, condition: Condition, turning: tuple[float, float] | None) -> list[str]:
+    """The interval that the data leave open, with what bounds it on either side."""
+    name = condition.name
+    lowest = "lowest" if condition.low == -math.inf else "highest"
+    beyond = "below" if condition.low == -math.inf else "above"
+    ends = ["?" if end is None else f"{end:.4g}" for end in (interval.low, interval.high)]
+    lines = [f"The data leave open: from {ends[0]} to {ends[1]}. Any threshold on {name} in there explains them."]
+    if interval.contradictory:
+        lines = [f"No threshold on {name} explains the evidence without forbidding demonstrations:"]
+    lines.append(f"  {interval.proven:.4g} is the {lowest} {name} of the demonstrations, which obey the constraint;")
+    if interval.needed is None:
+        lines.append("  nothing bounds the other side: ζ convicts no recorded episode.")
+    else:
+        lines.append(
+            f"  {interval.needed:.4g} is as far as {EXPLAINED:.0%} of the {interval.convicted_episodes} convicted "
+            f"episodes go: a threshold {beyond} it would leave more of them unexplained."
+        )
+    if interval.bulk is not None:
+        lines.append(f"  95 % of what these episodes do beyond the demonstrations is {beyond} {interval.bulk:.4g}.")
+    if interval.gap is not None:
+        lines.append(f"  Nobody was seen between {interval.gap[0]:.4g} and {interval.gap[1]:.4g}.")
+    if turning is not None:
+        lines.append(f"  ζ itself turns between {turning[0]:.4g} and {turning[1]:.4g}, as the other features have it.")
+    return lines
+
+
+def reading_as_json(reading: Reading) -> dict[str, Any]:
+    """The content of `explain.json`."""
+    return {
+        "fits": reading.rule is not None and reading.rule.fits,
+        "verdict": verdict_on(reading.rule),
+        "rule": None if reading.rule is None else _explanation_as_json(reading.rule),
+        "longer_rule": None if reading.longer is None else _explanation_as_json(reading.longer),
+        "open_interval": None if reading.interval is None else reading.interval._asdict(),
+        "turning_zone": reading.turning,
+        "influence": dict(zip(reading.judged.names, map(float, reading.influence), strict=True)),
+        "agents_recorded": reading.recorded,
+    }
+
+
+def _explanation_as_json(explanation: Explanation) -> dict[str, Any]:
+    return {
+        "text": str(explanation),
+        "form": explanation.form,
+        "rules": [
+            [
+                {
+                    "feature": condition.name,
+                    "above": condition.low if math.isfinite(condition.low) else None,
+                    "at_most": condition.high if math.isfinite(condition.high) else None,
+                    "choice": condition.choice,
+                }
+                for condition in rule
+            ]
+            for rule in explanation.rules
+        ],
+        "fidelity": explanation.fidelity._asdict(),
+        "support": explanation.support._asdict(),
+    }
+
+
+def rule_lines(explanation: Explanation) -> list[str]:
+    """Fidelity to ζ, and support in the data."""
+    fidelity, support = explanation.fidelity, explanation.support
+    precision = "-" if fidelity.precision is None else f"{fidelity.precision:.3f}"
+    return [
+        f"balanced agreement with ζ {fidelity.balanced_agreement:.3f} (precision {precision}, recall "
+        f"{fidelity.recall:.3f}) on {fidelity.pairs:,} pairs that it was not chosen on",
+        f"it forbids {support.demonstrated:,} of {support.of_demonstrated:,} demonstrated pairs and "
+        f"{support.by_agents:,} of {support.of_by_agents:,} recorded pairs of agents",
+    ]

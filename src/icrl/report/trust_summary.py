@@ -1,0 +1,49 @@
+"""The verdict of `icrl evaluate`, as a person reads it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from icrl.trust.check import Level, Verdict
+
+_MARKS = {Level.good: ("+", "green"), Level.care: ("!", "yellow"), Level.bad: ("x", "red"), Level.unknown: ("?", "dim")}
+_STYLES = {"trust it": "bold green", "with care": "bold yellow", "do not trust it": "bold red"}
+
+
+def print_verdict(verdict: Verdict, console: Console) -> None:
+    """One line, then a line for each reason."""
+    console.print(f"Verdict, without the truth: {verdict.text}", style=_STYLES[verdict.text], highlight=False)
+    for check in verdict.checks:
+        mark, style = _MARKS[check.level]
+        console.print(
+            f"  {mark} {check.name}: {check.reason}", style=style, highlight=False, soft_wrap=True, markup=False
+        )
+
+
+def print_constraint_truth(found: dict[str, Any], console: Console) -> None:
+    """How right ζ is on the recorded pairs: the confusion matrix, and the measures that need no threshold."""
+    if not found["pairs"]:
+        return
+    counts = found["confusion"]
+    table = Table(header_style="bold", title=f"ζ on {found['pairs']:,} recorded pairs", title_justify="left")
+    for name in ("in truth", "judged infeasible", "judged feasible"):
+        table.add_column(name, justify="left" if name == "in truth" else "right")
+    for kind in ("forbidden", "allowed"):
+        judged = (counts[f"{kind}_judged_infeasible"], counts[f"{kind}_judged_feasible"])
+        table.add_row(kind, *(f"{count:,}" for count in judged))
+    console.print(table)
+    auc, iou = ("-" if found[key] is None else f"{found[key]:.3f}" for key in ("auc", "iou"))
+    error = found["calibration"]["error"]
+    console.print(f"AUC {auc}, IoU {iou}, calibration error of 1 - ζ {error:.3f}.", highlight=False)
+
+
+@contextmanager
+def progress_bar(what: str, console: Console) -> Iterator[Callable[[int, int], None]]:
+    """A bar for something that says `(done, of)` after each of its parts."""
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, of: progress.update(task, completed=done, total=of)

@@ -1,0 +1,84 @@
+"""ζ fitted again to other demonstrations, on the samples that the run kept: agents are not trained again.
+
+The replay of a run's backward steps: which samples are evidence is decided as in the run; the demonstrations that ζ is
+held to are those given. It is cheap (seconds) because the agents stay as they were, and approximate for two reasons:
+the run would have met other agents under another ζ, and only a thinned record of its samples was kept.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from icrl.baselines.binary_classifier import cross_entropy
+from icrl.baselines.greedy import learn_greedy
+from icrl.config import LearnConfig
+from icrl.constraint.backward_step import backward_step, freeze, init_constraint
+from icrl.constraint.features import Features
+from icrl.constraint.learned import LearnedConstraint
+from icrl.constraint.objective import Objective, loss
+from icrl.demos.dataset import Demonstrations
+from icrl.evidence import Evidence, Scouting, fit_zeta, gather, scout_on
+from icrl.rounds import num_rounds, rounds_per_scout
+from icrl.tasks.task import Task
+from icrl.types import Trajectories
+from icrl.visited import CHANCE, Visited
+
+Refit = Callable[[Demonstrations], LearnedConstraint]
+"""Demonstrations -> the constraint that the run's record and they give."""
+
+OBJECTIVES: dict[str, Objective] = {"icrl": loss, "binary-classifier": cross_entropy, "gail-constraint": cross_entropy}
+"""What ζ descends, by method."""
+
+
+def find_refit(
+    method: str, task: Task, features: Features, config: LearnConfig, demos: Demonstrations, visited: Visited | None
+) -> Refit | None:
+    """How a run's ζ is fitted again; None where that cannot be done (no constraint learned, or no record kept)."""
+    if method == "greedy":
+        return lambda fold: learn_greedy(task, fold, {})[0]
+    if method not in OBJECTIVES or visited is None:
+        return None
+    record, objective = visited, OBJECTIVES[method]
+    if config.scouts == 0:
+        return lambda fold: replay(fold, record, features, config, objective)
+    evidence = evidence_of(record, demos, config, num_rounds(task, config))
+    if evidence is None:
+        return None
+    innocents = record.trajectories(CHANCE)
+    found = evidence
+
+    def refit(fold: Demonstrations) -> LearnedConstraint:
+        rng = np.random.default_rng(0)
+        state, _ = fit_zeta(rng, fold.trajectories, found, innocents, features, config, objective)
+        return freeze(state, features, config.backward, {})
+
+    return refit
+
+
+def evidence_of(visited: Visited, demos: Demonstrations, config: LearnConfig, rounds: int) -> Evidence | None:
+    """What counted as evidence at the end of a run of so many `rounds` with scouts; None: no scout returned."""
+    scouting = Scouting(config.scouts, 0, rounds_per_scout(rounds, config))
+    evidence: Evidence | None = None
+    for part in rounds_of(visited):
+        scouting, returned = scout_on(scouting, part, demos, config)
+        evidence, _ = gather(evidence, part, demos, scouting, returned, config)
+    return evidence
+
+
+def replay(
+    demos: Demonstrations, visited: Visited, features: Features, config: LearnConfig, objective: Objective
+) -> LearnedConstraint:
+    """The run's backward steps, one a round, as the paper has them."""
+    state = init_constraint(np.random.default_rng(0), features, config.backward)
+    innocents = visited.trajectories(CHANCE)
+    for samples in rounds_of(visited):
+        state, _ = backward_step(
+            state, demos.trajectories, samples, features, config.backward, None, objective, innocents
+        )
+    return freeze(state, features, config.backward, {})
+
+
+def rounds_of(visited: Visited) -> list[Trajectories]:
+    """The kept samples of every round, in order."""
+    parts = [visited.trajectories(number) for number in range(int(visited.rounds.max()) + 1)]
+    return [part for part in parts if part is not None]

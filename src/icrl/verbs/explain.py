@@ -1,0 +1,64 @@
+"""`icrl explain DIR`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tyro
+from tyro.conf import Positional
+
+if TYPE_CHECKING:
+    from icrl.demos.dataset import Demonstrations
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainArgs:
+    """Read a learned constraint: short rules over named features, what the data leave open, and slices as a picture."""
+
+    directory: Positional[Path]
+    """A run directory."""
+    demos: str | None = None
+    """Demonstrations: a file, a folder or a Minari id; None: those of the run."""
+    features: tuple[str, ...] = ()
+    """Features to draw slices along, e.g. --features x y; none: those of the rule, then those that matter most."""
+    out: Path | None = None
+    """Where to write the picture; None: explain.png in the run directory."""
+
+
+def run(arguments: list[str]) -> None:
+    """`icrl explain DIR`."""
+    args = tyro.cli(ExplainArgs, prog="icrl explain", args=arguments)
+    from rich.console import Console
+
+    from icrl.constraint.learned import load_constraint
+    from icrl.experiment.run_directory import CONSTRAINT, RunDirectory, write_json
+    from icrl.explain.reading import read_constraint
+    from icrl.report.explain_picture import draw_reading
+    from icrl.report.explain_summary import print_reading, reading_as_json
+    from icrl.visited import VISITED, load_visited
+
+    console = Console()
+    config = RunDirectory(args.directory).config()
+    constraint = load_constraint(args.directory / CONSTRAINT)
+    record = args.directory / VISITED
+    picture = args.out or args.directory / "explain.png"
+    with console.status("reading the constraint"):
+        demos = load_run_demos(args.demos or config.get("demos"))
+        visited = load_visited(record) if record.exists() else None
+        reading = read_constraint(constraint, demos.trajectories, visited, args.features)
+        draw_reading(reading, f"{config.get('task')}, {config.get('method')}, seed {config.get('seed')}", picture)
+    write_json(args.directory / "explain.json", reading_as_json(reading))
+    print_reading(reading, console)
+    console.print(f"Look at {picture}", highlight=False, soft_wrap=True)
+
+
+def load_run_demos(source: str | None) -> "Demonstrations":
+    """The demonstrations that a run names, without its environment."""
+    from icrl.demos.dataset import shipped_demos
+    from icrl.demos.formats import load_demos
+    from icrl.errors import InputError
+    from icrl.experiment.inputs import SHIPPED
+
+    if source is None:
+        raise InputError("this run names no demonstrations: give those that its constraint was learned from, --demos.")
+    return load_demos(shipped_demos(source.removeprefix(SHIPPED)) if source.startswith(SHIPPED) else source)
