@@ -1,5 +1,6 @@
 """All that is said of a constraint: its rules, the interval left open, what matters to ζ, and the slices to draw."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ from icrl.types import FloatArray, Trajectories
 from icrl.visited import Visited
 
 _MOST_SLICES = 3
+_ZOOM = 0.25
+"""A close-up is drawn where it shows less than this share of the range of the data."""
 MATTERS = 0.01
 """A feature matters if shuffling it flips at least this share of ζ's judgements."""
 
@@ -35,6 +38,8 @@ class Reading(NamedTuple):
     influence: FloatArray
     """[d]: how much each feature matters to ζ"""
     slices: tuple[Slice, ...]
+    zoom: Slice | None
+    """The rule's threshold seen close up, where the data reach much further than that."""
     plane: Plane | None
     recorded: bool
     """The run kept a record of where its agents went."""
@@ -51,17 +56,25 @@ def read_constraint(
     longer = explanations[-1] if explanations and explanations[-1] is not rule else None
     shares = influence(constraint, judged)
     condition = threshold_of(rule)
-    chosen = [find_feature(judged, name) for name in features] or _slices_worth_seeing(rule, shares)
-    numbers = [index for index in chosen if not judged.choices[index]]
+    interval = None if condition is None else open_interval(judged, condition)
+    turning = None if condition is None else turning_zone(constraint, judged, condition)
+    ordered = [find_feature(judged, name) for name in features] or _worth_seeing(rule, judged, shares)
+    named = set() if rule is None else {part.feature for conditions in rule.rules for part in conditions}
+    shown = [index for index in ordered if features or index in named or shares[index] >= MATTERS] or ordered[:1]
+    limits = None
+    if condition is not None and interval is not None and condition.feature == ordered[0]:
+        limits = close_up(judged, condition, interval, turning)
+    numbers = [index for index in ordered if not judged.choices[index]][:2]
     return Reading(
         judged=judged,
         rule=rule,
         longer=longer,
-        interval=None if condition is None else open_interval(judged, condition),
-        turning=None if condition is None else turning_zone(constraint, judged, condition),
+        interval=interval,
+        turning=turning,
         influence=shares,
-        slices=tuple(slice_along(constraint, judged, index) for index in chosen),
-        plane=plane_over(constraint, judged, numbers[0], numbers[1]) if len(numbers) > 1 else None,
+        slices=tuple(slice_along(constraint, judged, index) for index in shown[:_MOST_SLICES]),
+        zoom=None if limits is None else slice_along(constraint, judged, ordered[0], limits),
+        plane=plane_over(constraint, judged, numbers[0], numbers[1], limits) if len(numbers) > 1 else None,
         recorded=visited is not None,
     )
 
@@ -96,10 +109,21 @@ def verdict_on(rule: Explanation | None) -> str:
     return f"no short rule fits; the best has {agreement}, below the bar of {BAR}"
 
 
-def _slices_worth_seeing(rule: Explanation | None, shares: FloatArray) -> list[int]:
-    """The features of the rule, then those that matter most."""
+def close_up(
+    judged: Judged, condition: Condition, interval: OpenInterval, turning: tuple[float, float] | None
+) -> tuple[float, float] | None:
+    """Limits around the rule's threshold that show where ζ turns and demonstrations begin; None: the whole does."""
+    threshold = condition.high if condition.low == -math.inf else condition.low
+    points = [threshold, interval.proven, *(turning or ())]
+    data = judged.values[:, condition.feature]
+    margin = max(max(points) - min(points), 0.005 * float(np.ptp(data)))
+    low, high = min(points) - margin, max(points) + margin
+    return (low, high) if high - low < _ZOOM * float(np.ptp(data)) else None
+
+
+def _worth_seeing(rule: Explanation | None, judged: Judged, shares: FloatArray) -> list[int]:
+    """The features of the rule, then all others by how much they matter; of the choices of an action only the first."""
     named = [] if rule is None else [condition.feature for conditions in rule.rules for condition in conditions]
-    by_influence = [int(index) for index in np.argsort(-shares, kind="stable")]
-    least = max(2, len(set(named)))
-    ordered = list(dict.fromkeys(named + by_influence))
-    return [index for place, index in enumerate(ordered) if place < least or shares[index] >= MATTERS][:_MOST_SLICES]
+    ordered = dict.fromkeys(named + [int(index) for index in np.argsort(-shares, kind="stable")])
+    choices = [index for index in ordered if judged.choices[index]]
+    return [index for index in ordered if index not in choices[1:]]

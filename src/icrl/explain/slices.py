@@ -14,11 +14,12 @@ _PLANE_PAIRS, _PLANE_POINTS = 24, 61
 
 
 class Slice(NamedTuple):
-    """ζ along one feature."""
+    """ζ along one feature, or over the choices of a discrete action."""
 
     name: str
-    choice: bool
-    """The feature is a choice of a discrete action: two values."""
+    """Of the feature; `action` for the choices."""
+    choices: tuple[str, ...]
+    """Names of the choices, one per value; empty for a number."""
     values: FloatArray
     """[k]"""
     mean: FloatArray
@@ -48,20 +49,35 @@ def find_feature(judged: Judged, name: str) -> int:
     return judged.names.index(name)
 
 
-def slice_along(constraint: LearnedConstraint, judged: Judged, feature: int) -> Slice:
-    """ζ as one feature changes; the other features are those of recorded pairs, half of them forbidden ones."""
-    choice = bool(judged.choices[feature])
-    values = np.array([0.0, 1.0]) if choice else _grid(judged, feature, _POINTS)
+def slice_along(
+    constraint: LearnedConstraint, judged: Judged, feature: int, limits: tuple[float, float] | None = None
+) -> Slice:
+    """ζ as one feature changes; the other features are those of recorded pairs, half of them forbidden ones.
+
+    `limits` of the values: None: the range of the data, a little wider. A choice stands for its whole action.
+    """
     pairs = _some(judged, _PAIRS)
-    zeta = _zeta(constraint, pairs, [(feature, np.repeat(values, len(pairs.actions)))], len(values))
-    zeta = zeta.reshape(len(values), -1)  # [k, pairs]
+    if judged.choices[feature]:
+        taken = np.flatnonzero(judged.choices)
+        parts = [_zeta(constraint, pairs, [(int(c), np.ones(len(pairs.actions)))], 1) for c in taken]
+        values: FloatArray = np.arange(len(taken), dtype=np.float64)
+        zeta = np.stack(parts)  # [choices, pairs]
+        name, choices = "action", tuple(judged.names[c] for c in taken)
+    else:
+        values = _grid(judged, feature, _POINTS) if limits is None else np.linspace(*limits, _POINTS)
+        zeta = _zeta(constraint, pairs, [(feature, np.repeat(values, len(pairs.actions)))], len(values))
+        zeta = zeta.reshape(len(values), -1)  # [k, pairs]
+        name, choices = judged.names[feature], ()
     low, high = np.quantile(zeta, [0.05, 0.95], axis=1)
-    return Slice(judged.names[feature], choice, values, zeta.mean(axis=1), low, high)
+    return Slice(name, choices, values, zeta.mean(axis=1), low, high)
 
 
-def plane_over(constraint: LearnedConstraint, judged: Judged, first: int, second: int) -> Plane:
-    """Mean ζ over two features; the others are those of recorded pairs."""
-    xs, ys = _grid(judged, first, _PLANE_POINTS), _grid(judged, second, _PLANE_POINTS)
+def plane_over(
+    constraint: LearnedConstraint, judged: Judged, first: int, second: int, limits: tuple[float, float] | None = None
+) -> Plane:
+    """Mean ζ over two features (the first within `limits`, if given); the others are those of recorded pairs."""
+    xs = _grid(judged, first, _PLANE_POINTS) if limits is None else np.linspace(*limits, _PLANE_POINTS)
+    ys = _grid(judged, second, _PLANE_POINTS)
     pairs = _some(judged, _PLANE_PAIRS)
     n = len(pairs.actions)
     grid_y, grid_x = np.meshgrid(ys, xs, indexing="ij")

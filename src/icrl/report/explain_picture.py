@@ -18,12 +18,14 @@ def draw_reading(reading: Reading, title: str, path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    panels = len(reading.slices) + (reading.plane is not None)
+    slices = list(reading.slices[:1]) + [reading.zoom] * (reading.zoom is not None) + list(reading.slices[1:])
+    panels = len(slices) + (reading.plane is not None)
     figure = Figure(figsize=(max(5.2, 4.1 * panels), 4.6), layout="constrained")
     FigureCanvasAgg(figure)
     grid = np.atleast_1d(figure.subplots(1, panels))
-    for axes, part in zip(grid, reading.slices, strict=False):
-        _draw_slice(axes, part, reading)
+    for axes, part in zip(grid, slices, strict=False):
+        if part is not None:
+            _draw_slice(axes, part, reading)
     grid[0].set_ylabel("feasibility ζ")
     if reading.plane is not None:
         _draw_plane(figure, grid[-1], reading.plane, reading)
@@ -40,8 +42,8 @@ def draw_reading(reading: Reading, title: str, path: Path) -> None:
 
 
 def _draw_slice(axes: Any, part: Slice, reading: Reading) -> None:
-    if part.choice:
-        _draw_choice(axes, part)
+    if part.choices:
+        _draw_choices(axes, part)
         return
     condition, interval = threshold_of(reading.rule), reading.interval
     if condition is not None and condition.name == part.name:
@@ -58,15 +60,20 @@ def _draw_slice(axes: Any, part: Slice, reading: Reading) -> None:
         counts = np.histogram(column[chosen], edges)[0]
         heights = 0.25 * counts / max(int(counts.max()), 1)
         axes.stairs(heights, edges, fill=True, color=colour, alpha=0.35, label=f"where they were: {label}")
-    axes.set(xlabel=part.name, xlim=(part.values[0], part.values[-1]), ylim=(-0.02, 1.04))
+    axes.set(
+        xlabel=f"{part.name}, close up" if part is reading.zoom else part.name,
+        xlim=(part.values[0], part.values[-1]),
+        ylim=(-0.02, 1.04),
+    )
 
 
-def _draw_choice(axes: Any, part: Slice) -> None:
-    axes.bar([0, 1], part.mean, width=0.6, color=["#b8b8b8", "#555555"])
-    axes.errorbar([0, 1], part.mean, [part.mean - part.low, part.high - part.mean], fmt="none", color="black", lw=1)
+def _draw_choices(axes: Any, part: Slice) -> None:
+    axes.bar(part.values, part.mean, width=0.6, color="#8c8c8c", label="mean ζ")
+    spread = np.maximum([part.mean - part.low, part.high - part.mean], 0)
+    axes.errorbar(part.values, part.mean, spread, fmt="none", color="black", lw=1, label="5 % to 95 % of pairs")
     axes.axhline(0.5, color="#999999", lw=0.6, ls=":")
-    axes.set_xticks([0, 1], ["as recorded", "taken"])
-    axes.set(xlabel=f"action: {part.name}", ylim=(-0.02, 1.04))
+    axes.set_xticks(part.values, part.choices)
+    axes.set(xlabel=part.name, ylim=(-0.02, 1.04))
 
 
 def _draw_plane(figure: Any, axes: Any, plane: Plane, reading: Reading) -> None:
@@ -75,7 +82,10 @@ def _draw_plane(figure: Any, axes: Any, plane: Plane, reading: Reading) -> None:
                         vmax=1)  # fmt: skip
     columns = [reading.judged.names.index(name) for name in plane.names]
     for chosen, colour, label in reversed(_groups(reading)):
-        rows = np.flatnonzero(chosen)
+        inside = (reading.judged.values[:, columns[0]] >= extent[0]) & (
+            reading.judged.values[:, columns[0]] <= extent[1]
+        )
+        rows = np.flatnonzero(chosen & inside)
         rows = rows[:: max(1, len(rows) // _MOST_POINTS)]
         x, y = reading.judged.values[rows][:, columns].T
         axes.plot(x, y, ls="", marker=".", ms=2, color=colour, alpha=0.5, label=label)
