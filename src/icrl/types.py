@@ -95,10 +95,10 @@ class Scores:
     seed: int
     steps: int
     """Environment steps used for learning, sampling included."""
-    true_return: float
-    """Mean return in the constrained world (a violation ends the episode)."""
-    violation_rate: float
-    """Share of steps that violate in the nominal world."""
+    true_return: float | None
+    """Mean return in the constrained world (a violation ends the episode); None: nobody told the true constraint."""
+    violation_rate: float | None
+    """Share of steps that violate in the nominal world; None likewise."""
     expert_return: float | None
     """Mean return of the demonstrations."""
     seconds: float

@@ -17,9 +17,14 @@ DATA_FILE = "main_data.hdf5"
 CARD_KEYS = ("dataset_id", "minari_version", "algorithm_name", "author", "code_permalink", "description", "env_spec")
 
 
+def minari_root() -> Path:
+    """Where Minari keeps local datasets: MINARI_DATASETS_PATH, or .minari/datasets in the home folder."""
+    return Path(os.environ.get("MINARI_DATASETS_PATH") or Path.home() / ".minari" / "datasets")
+
+
 def find_minari(dataset_id: str) -> Path:
-    """Folder of a downloaded dataset: MINARI_DATASETS_PATH, or .minari/datasets in the home folder."""
-    root = Path(os.environ.get("MINARI_DATASETS_PATH") or Path.home() / ".minari" / "datasets")
+    """Folder of a downloaded dataset."""
+    root = minari_root()
     folder = root / dataset_id
     if ".." in dataset_id or minari_data_folder(folder) is None:
         raise InputError(

@@ -42,9 +42,10 @@ class VisitedPairs:
 
 
 def forbidden_share(constraint: LearnedConstraint, expert: Trajectories) -> float:
-    """Over-constraint: the share of an expert's steps that the constraint forbids, mean over (s, a) of 1[1 − ζ > ½].
+    """The share of an agent's steps that the constraint forbids, mean over (s, a) of 1[1 − ζ > ½].
 
-    The expert obeys the truth, so every such step is one that the constraint takes from it for nothing.
+    Of an expert's steps it is the over-constraint: the expert obeys the truth, so every such step is one that the
+    constraint takes from it for nothing.
     """
     pairs = pairs_of(expert)
     return float(np.mean(constraint.cost(pairs.observations, pairs.actions) > 0.5))
@@ -53,14 +54,15 @@ def forbidden_share(constraint: LearnedConstraint, expert: Trajectories) -> floa
 def score_constraint(
     scenario: Scenario, constraint: LearnedConstraint, visited: VisitedPairs, demos: Demonstrations | None
 ) -> dict[str, Any]:
-    """AUC, IoU, hits and false alarms on visited pairs, over-constraint on the expert's (the demonstrations of the task
-    that is judged); where there is an x, also where the boundary lies."""
+    """AUC, IoU, hits and false alarms on visited pairs (where the truth is known), over-constraint on the expert's (the
+    demonstrations of the task that is judged); where there is an x, also where the boundary lies."""
     expert = None if demos is None else demos.trajectories
     pairs = visited.pairs()
-    result: dict[str, Any] = judge_constraint(scenario, constraint, pairs)._asdict()
+    known = scenario.truth_known
+    result: dict[str, Any] = judge_constraint(scenario, constraint, pairs)._asdict() if known else {}
     result["pairs"] = len(pairs.observations)
     result["expert_steps_forbidden"] = None if expert is None else forbidden_share(constraint, expert)
-    if "x" in scenario.task.observation_names:
+    if known and "x" in scenario.task.observation_names:
         column = scenario.task.observation_names.index("x")
         result |= _score_over_x(constraint, pairs, expert, column)
     return result

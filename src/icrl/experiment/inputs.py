@@ -1,18 +1,33 @@
 """What a run starts from: a scenario by name, and demonstrations, given or shipped, checked against it."""
 
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
 from icrl.demos.dataset import Demonstrations, check_against, shipped_demos
-from icrl.demos.formats import load_demos
+from icrl.demos.fitting import fit_to_task
+from icrl.demos.formats import ColumnMapping, load_demos
 from icrl.errors import InputError
+from icrl.tasks.factories import blamed, find_function
+from icrl.tasks.options import EnvOptions
+from icrl.tasks.registry import make_scenario
 from icrl.tasks.task import Scenario
+from icrl.types import AnyArray, BoolArray
 
 SHIPPED = "shipped:"
 """Prefix of the name of demonstrations that come with the package."""
 
 
-def open_demos(source: str | None, scenario: Scenario) -> tuple[Demonstrations, str]:
-    """Demonstrations, and the name they are found by again. `source`: a path, an id, `shipped:NAME`; None: shipped."""
+def open_demos(
+    source: str | None, scenario: Scenario, columns: ColumnMapping | None = None
+) -> tuple[Demonstrations, str]:
+    """Demonstrations, and the name they are found by again. `source`: a path, an id, `shipped:NAME`; None: shipped.
+
+    `columns` says which column of a table holds what; None: they are told by their names.
+    """
     if source is not None and not source.startswith(SHIPPED):
-        demos = load_demos(source)
+        demos = fit_to_task(load_demos(source, columns), scenario.task)
     elif source is None and scenario.demos is None:
         raise InputError(f"no demonstrations ship with {scenario.task.name}: give some with --demos PATH.")
     else:
@@ -24,3 +39,56 @@ def open_demos(source: str | None, scenario: Scenario) -> tuple[Demonstrations, 
     except InputError as error:
         raise InputError(f"{source}: {error}") from error
     return demos, source
+
+
+def scenario_of_run(config: dict[str, Any]) -> Scenario:
+    """The scenario of a run by its `config.json`: one of ours by its name, a user's own as it was described then."""
+    said = config.get("env") or {}
+    names = said.get("feature_names")
+    options = EnvOptions(
+        horizon=said.get("horizon"),
+        feature_names=None if names is None else tuple(str(name) for name in names),
+        processes=said.get("processes"),
+    )
+    return make_scenario(str(config.get("task")), options)
+
+
+def with_truth(scenario: Scenario, name: str) -> Scenario:
+    """The same scenario with a true constraint that the user knows, `module:function`: for judging alone.
+
+    The function sees loose pairs, observations [n, o] and actions [n, a] ([n] when discrete), and says [n] booleans.
+    """
+    function = find_function(name)
+
+    def violates(observations: AnyArray, actions: AnyArray) -> BoolArray:
+        shape = np.shape(observations)[:-1]
+        states = np.reshape(observations, (-1, np.shape(observations)[-1]))
+        pairs = states, np.reshape(actions, (len(states), *np.shape(actions)[len(shape) :]))
+        with blamed(f"{name}(observations {list(pairs[0].shape)}, actions {list(pairs[1].shape)})"):
+            found = np.asarray(function(*pairs))
+        if found.shape != (len(pairs[0]),) or found.dtype != np.bool_:
+            raise InputError(
+                f"{name} returned {found.dtype} of shape {list(found.shape)} for {len(pairs[0])} pairs, expected "
+                "as many booleans: True where the pair is forbidden."
+            )
+        return found.reshape(shape)
+
+    return replace(scenario, violates=violates, constraint=f"as {name} says")
+
+
+def demos_of_run(config: dict[str, Any], scenario: Scenario) -> Demonstrations:
+    """The demonstrations of a run by its `config.json`."""
+    return open_demos(config.get("demos"), scenario, _mapping(config.get("columns")))[0]
+
+
+def _mapping(said: dict[str, Any] | None) -> ColumnMapping | None:
+    if said is None:
+        return None
+    observations, actions = (tuple(str(name) for name in said[what]) for what in ("observations", "actions"))
+    return ColumnMapping(
+        observations=observations,
+        actions=actions,
+        episode=said.get("episode"),
+        step=said.get("step"),
+        reward=said.get("reward"),
+    )

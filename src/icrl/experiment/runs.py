@@ -118,6 +118,20 @@ def run_learning(
     played = play_episodes(scenario.task, last.policy, spec.episodes, spec.seed)
     truth = _judge_if_known(scenario, played)
     scores = make_scores(spec, demos, last.steps, truth, seconds)
+    run.finish(scores, _beside_the_scores(spec, scenario, demos, last, visited, played, truth))
+    return scores, last
+
+
+def _beside_the_scores(
+    spec: RunSpec,
+    scenario: Scenario,
+    demos: Demonstrations | None,
+    last: Snapshot,
+    visited: VisitedPairs,
+    played: Trajectories,
+    truth: Truth | None,
+) -> dict[str, Any]:
+    """What `scores.json` holds beyond its contract: more of the agent, and how well the constraint itself is known."""
     extra: dict[str, Any] = {
         "violating_episodes": None if truth is None else truth.violating_episodes,
         "nominal_return": float(played.returns.mean()),
@@ -130,8 +144,7 @@ def run_learning(
     if last.constraint is not None:
         extra["constraint"] = score_constraint(scenario, last.constraint, visited, demos)
         extra["constraint"]["agent_steps_forbidden"] = forbidden_share(last.constraint, played)
-    run.finish(scores, extra)
-    return scores, last
+    return extra
 
 
 def _judge_if_known(scenario: Scenario, trajectories: Trajectories) -> Truth | None:

@@ -12,9 +12,9 @@ from icrl.agent.policy_file import load_policy
 from icrl.agent.state import Policy
 from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.errors import InputError, unknown_name
+from icrl.experiment.inputs import scenario_of_run
 from icrl.experiment.run_directory import CONSTRAINT, POLICY, RunDirectory
 from icrl.tasks.batched import BatchedEnv
-from icrl.tasks.registry import make_scenario
 from icrl.tasks.task import Task
 from icrl.types import AnyArray
 
@@ -72,7 +72,7 @@ def render_run(
     writer = {"webp": _write_webp, "gif": _write_gif, "mp4": _write_mp4}[form]
     if form == "mp4":
         _video_writer()  # before the work, not after it
-    task = make_scenario(str(RunDirectory(directory).config().get("task"))).task
+    task = scenario_of_run(RunDirectory(directory).config()).task
     policy = load_policy(directory / POLICY, task)
     has_constraint = (directory / CONSTRAINT).exists()
     constraint = load_constraint(directory / CONSTRAINT).for_task(task) if has_constraint else None

@@ -53,7 +53,7 @@ def _draw_lap(
 def _draw_plane(
     figure: Any, scenario: Scenario, constraint: LearnedConstraint, demos: Trajectories, samples: Trajectories
 ) -> None:
-    """Over the plane (x, y), all else as demonstrated: true on the left, learned on the right."""
+    """Over the plane (x, y), all else as demonstrated: true (where known) on the left, learned on the right."""
     names = scenario.task.observation_names
     columns = [names.index("x"), names.index("y")]
     observations, actions = _some_pairs(demos, samples)
@@ -63,10 +63,11 @@ def _draw_plane(
     states = np.broadcast_to(observations, (*shape, observations.shape[1])).copy()  # [y, x, states, o]
     states[..., columns[0]], states[..., columns[1]] = xs[None, :, None], ys[:, None, None]
     choices = np.broadcast_to(actions, (*shape, *actions.shape[1:]))
-    true = np.mean(~scenario.violates(states, choices), axis=-1)
-    learned = np.mean(constraint.feasibility(states, choices), axis=-1)
-    panels = figure.subplots(1, 2, sharex=True, sharey=True)
-    for axes, values, title in zip(panels, (true, learned), _TITLES, strict=True):
+    maps = [np.mean(constraint.feasibility(states, choices), axis=-1)]
+    if scenario.truth_known:
+        maps.insert(0, np.mean(~scenario.violates(states, choices), axis=-1))
+    panels = np.atleast_1d(figure.subplots(1, len(maps), sharex=True, sharey=True))
+    for axes, values, title in zip(panels, maps, _TITLES[-len(maps) :], strict=True):
         image = axes.imshow(
             values,
             extent=(*ranges[0], *ranges[1]),
@@ -81,9 +82,9 @@ def _draw_plane(
             _draw_paths(axes, trajectories, columns, colour, label)
         axes.set(xlabel="x", title=title)
     panels[0].set_ylabel("y")
-    panels[1].legend(fontsize=8, loc="upper right", framealpha=0.9)
+    panels[-1].legend(fontsize=8, loc="upper right", framealpha=0.9)
     figure.colorbar(image, ax=panels, label="feasibility ζ", shrink=0.8, pad=0.01)
-    figure.suptitle(f"{scenario.task.name}: {scenario.constraint}", fontsize=11)
+    figure.suptitle(f"{scenario.task.name}: {_in_words(scenario)}", fontsize=11)
 
 
 def _draw_paths(axes: Any, trajectories: Trajectories, columns: list[int], colour: str, label: str) -> None:
@@ -111,8 +112,12 @@ def _draw_slices(
         figure.legend(*grid[0].get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=4)
     figure.suptitle(
         f"{scenario.task.name}: learned feasibility as one feature changes and all else stays as demonstrated\n"
-        f"truth: {scenario.constraint}", fontsize=11,
+        f"{_in_words(scenario)}", fontsize=11,
     )  # fmt: skip
+
+
+def _in_words(scenario: Scenario) -> str:
+    return f"truth: {scenario.constraint}" if scenario.truth_known else "the true constraint is not known"
 
 
 class _Slice(NamedTuple):
@@ -121,8 +126,8 @@ class _Slice(NamedTuple):
     values: FloatArray
     feasibility: FloatArray
     """Mean ζ."""
-    violates: FloatArray
-    """Share of states that are truly forbidden."""
+    violates: FloatArray | None
+    """Share of states that are truly forbidden; None: nobody knows."""
     seen: tuple[FloatArray, FloatArray]
     """The feature in demonstrated and in sampled states."""
 
@@ -140,13 +145,15 @@ def _slice(
     else:
         actions[..., column - width] = values[:, None]
     feasibility = np.mean(constraint.feasibility(observations, actions), axis=1)
-    return _Slice(values, feasibility, np.mean(scenario.violates(observations, actions), axis=1), (seen[0], seen[1]))
+    violates = np.mean(scenario.violates(observations, actions), axis=1) if scenario.truth_known else None
+    return _Slice(values, feasibility, violates, (seen[0], seen[1]))
 
 
 def _draw_slice(axes: Any, part: _Slice, name: str) -> None:
-    axes.fill_between(
-        part.values, 0, 1, where=part.violates > 0.5, color="#a50026", alpha=0.15, lw=0, label="truly forbidden"
-    )
+    if part.violates is not None:
+        axes.fill_between(
+            part.values, 0, 1, where=part.violates > 0.5, color="#a50026", alpha=0.15, lw=0, label="truly forbidden"
+        )
     axes.plot(part.values, part.feasibility, color="#222222", lw=1.8, label="learned ζ")
     edges = np.linspace(part.values[0], part.values[-1], _BINS + 1)
     for seen, colour, label in zip(part.seen, ("#313695", "#d97706"), ("demonstrations", "agent"), strict=True):

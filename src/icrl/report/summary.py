@@ -10,10 +10,11 @@ from rich.table import Table
 from icrl.demos.dataset import Demonstrations
 from icrl.evaluate import Truth
 from icrl.experiment.methods import Snapshot
+from icrl.experiment.run_directory import RunDirectory
 from icrl.report.constraint_picture import draw_constraint
-from icrl.tasks.task import Scenario
+from icrl.tasks.task import Scenario, Task
 from icrl.trajectories import select
-from icrl.types import Scores
+from icrl.types import Scores, Trajectories
 
 
 def write_pictures(scenario: Scenario, demos: Demonstrations | None, last: Snapshot, directory: Path) -> list[Path]:
@@ -31,16 +32,57 @@ def print_scores(
     scores: Scores, demos: Demonstrations | None, directory: Path, pictures: list[Path], console: Console
 ) -> None:
     """The table at the end of `icrl learn` and `icrl transfer`."""
-    table = _table()
-    _add(table, f"{scores.method} (this run)", scores.true_return, scores.violation_rate)
-    _add_references(table, {} if demos is None else demos.card)
-    console.print(table)
+    if scores.true_return is None or scores.violation_rate is None:
+        _print_without_truth(scores, demos, directory, console)
+    else:
+        table = _table()
+        _add(table, f"{scores.method} (this run)", scores.true_return, scores.violation_rate)
+        _add_references(table, {} if demos is None else demos.card)
+        console.print(table)
     console.print(
         f"{scores.steps:,} environment steps in {scores.seconds:.1f} s ({scores.steps_per_second:,.0f}/s). "
         f"Everything is in {directory}", highlight=False, soft_wrap=True,
     )  # fmt: skip
     for picture in pictures:
         console.print(f"Look at {picture}", highlight=False, soft_wrap=True)
+
+
+def _print_without_truth(scores: Scores, demos: Demonstrations | None, directory: Path, console: Console) -> None:
+    """Where nobody knows the truth: the agent beside the demonstrations, and what ζ forbids of either."""
+    found = RunDirectory(directory).scores()
+    judged: dict[str, float | None] = found.get("constraint", {})
+    table = _table("return", "steps an episode", "judged infeasible")
+
+    def row(name: str, mean_return: float | None, steps: float, share: float | None) -> None:
+        shown = "unknown" if mean_return is None else f"{mean_return:,.1f}"
+        table.add_row(name, shown, f"{steps:,.1f}", "-" if share is None else f"{share:.4f}")
+
+    agent = judged.get("agent_steps_forbidden")
+    row(f"{scores.method} (this run)", found["nominal_return"], found["episode_steps"], agent)
+    if demos is not None:
+        steps = float(demos.trajectories.lengths.mean())
+        row("demonstrations", scores.expert_return, steps, judged.get("expert_steps_forbidden"))
+    console.print(table)
+    console.print(
+        f"The true constraint is not known here. How far to trust what was learned: icrl evaluate {directory}",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
+
+
+def print_played(played: Trajectories, demos: Demonstrations | None, console: Console) -> None:
+    """The table of `icrl evaluate` where nobody knows the truth."""
+    table = _table("return", "steps an episode")
+    episodes = f"this run ({played.num_trajectories} episodes)"
+    table.add_row(episodes, f"{played.returns.mean():,.1f}", f"{played.lengths.mean():,.1f}")
+    if demos is not None:
+        mean = f"{demos.trajectories.returns.mean():,.1f}" if demos.has_rewards else "unknown"
+        table.add_row("demonstrations", mean, f"{demos.trajectories.lengths.mean():,.1f}")
+    console.print(table)
+    console.print(
+        "The true constraint is not known here; if you know it: --truth module:function",
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 def print_truth(truth: Truth, scenario: Scenario, card: dict[str, Any], episodes: int, console: Console) -> None:
@@ -65,6 +107,14 @@ def print_references(demos: Demonstrations, path: Path, console: Console) -> Non
     )  # fmt: skip
 
 
+def describe_task(task: Task) -> str:
+    """A user's own environment in one line."""
+    action = f"{len(task.action_names)} action{'s' * (len(task.action_names) > 1)}"
+    return (
+        f"{task.name}: {len(task.observation_names)} observations, {action}, horizon {task.horizon}; {task.description}"
+    )
+
+
 def print_tasks(scenarios: list[Scenario], console: Console) -> None:
     """The table of `icrl tasks`."""
     table = Table(header_style="bold")
@@ -78,11 +128,11 @@ def print_tasks(scenarios: list[Scenario], console: Console) -> None:
     console.print(table)
 
 
-def _table() -> Table:
+def _table(*columns: str) -> Table:
     table = Table(header_style="bold")
     table.add_column("agent")
-    table.add_column("true return", justify="right")
-    table.add_column("violation rate", justify="right")
+    for name in columns or ("true return", "violation rate"):
+        table.add_column(name, justify="right")
     return table
 
 

@@ -17,7 +17,7 @@ from icrl.errors import InputError
 from icrl.tasks.factories import RGB, Env, EnvFactory, blamed
 from icrl.types import AnyArray, BoolArray, FloatArray
 
-_PATIENCE_SECONDS = 2.0
+_PATIENCE_SECONDS = 5.0
 """How long a process may take to end after its pipe was closed."""
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 

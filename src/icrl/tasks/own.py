@@ -77,10 +77,12 @@ class OwnEnvs(BatchedEnv):
         return self.seen.copy()
 
     def render_env(self, index: int, width: int = 480, height: int = 360) -> AnyArray:
-        """One environment as an RGB image, of the size that it has."""
+        """One environment as an RGB image of the size that it has; a small one is enlarged to about `width`."""
         which = next(i for i, part in enumerate(self.parts) if index in part)
         self.bundles[which].ask("render", int(index - self.parts[which][0]))
-        return np.asarray(self.bundles[which].answer())
+        picture = np.asarray(self.bundles[which].answer())
+        times = max(1, round(width / picture.shape[1]))
+        return picture.repeat(times, axis=0).repeat(times, axis=1)
 
     def close_extras(self, **options: Any) -> None:
         """Close the environments, and end the processes."""

@@ -32,6 +32,11 @@ def run(arguments: list[str]) -> None:
     """`icrl collect TASK --out PATH`."""
     args = tyro.cli(CollectArgs, prog="icrl collect", args=arguments)
     scenario = find_scenario(args.task)
+    if not scenario.truth_known:
+        raise InputError(
+            f"icrl collect trains an expert under the true constraint, which is not known for {args.task}: record "
+            "demonstrations of your own (docs: npz, CSV, Parquet, Minari), and check them with icrl demos check."
+        )
     if args.out.suffix != ".npz":
         raise InputError(f"--out must name an .npz file, got {args.out}.")
     if args.out.exists():

@@ -1,13 +1,26 @@
-"""`icrl demos check PATH`."""
+"""`icrl demos check PATH` and `icrl demos convert SOURCE TARGET`."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from tyro.conf import Positional
 
 from icrl.errors import unknown_name
-from icrl.verbs.inputs import find_scenario
+from icrl.tasks.options import EnvOptions
+from icrl.verbs.inputs import Columns, find_scenario
+
+if TYPE_CHECKING:
+    from icrl.tasks.task import Task
+
+OVERVIEW = """\
+icrl demos check PATH [--task TASK]             describe demonstrations, and what to be wary of
+icrl demos convert SOURCE TARGET [--task TASK]  the same demonstrations in another format, checked
+
+PATH and SOURCE: a file (npz, CSV, Parquet), a folder of such files, or a Minari dataset (id or folder).
+TARGET: a file (.npz, .csv, .parquet), or minari:ID. `icrl demos check --help` shows all settings.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,25 +30,72 @@ class DemosCheckArgs:
     path: Positional[str]
     """A file (npz, CSV, Parquet), a folder of such files, or a Minari dataset (id or folder)."""
     task: str | None = None
-    """Check the demonstrations against this task."""
+    """Check the demonstrations against this task: one of ours, a Gymnasium id, or module:function."""
+    env: Annotated[EnvOptions, tyro.conf.arg(name="")] = field(default_factory=EnvOptions)
+    columns: Columns = field(default_factory=Columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemosConvertArgs:
+    """Write demonstrations in another format. Nothing is overwritten; what was written is read again and compared."""
+
+    source: Positional[str]
+    """A file (npz, CSV, Parquet), a folder of such files, or a Minari dataset (id or folder)."""
+    target: Positional[str]
+    """A file (.npz keeps everything, .parquet, .csv), or minari:ID for a new Minari dataset (extra 'minari')."""
+    task: str | None = None
+    """The task that the demonstrations must fit: one of ours, a Gymnasium id, or module:function."""
+    env: Annotated[EnvOptions, tyro.conf.arg(name="")] = field(default_factory=EnvOptions)
+    columns: Columns = field(default_factory=Columns)
 
 
 def run(arguments: list[str]) -> None:
-    """`icrl demos check PATH`."""
+    """`icrl demos check PATH` and `icrl demos convert SOURCE TARGET`."""
     if not arguments or arguments[0] in ("-h", "--help"):
-        sys.stdout.write("icrl demos check PATH [--task TASK]   describe demonstrations, and what to be wary of\n")
+        sys.stdout.write(OVERVIEW)
         return
-    if arguments[0] != "check":
-        raise unknown_name("verb of 'icrl demos'", arguments[0], ("check",))
-    args = tyro.cli(DemosCheckArgs, prog="icrl demos check", args=arguments[1:])
-    task = None if args.task is None else find_scenario(args.task).task
+    verbs = {"check": check, "convert": convert}
+    if arguments[0] not in verbs:
+        raise unknown_name("verb of 'icrl demos'", arguments[0], verbs)
+    verbs[arguments[0]](arguments[1:])
+
+
+def check(arguments: list[str]) -> None:
+    """`icrl demos check PATH`."""
+    args = tyro.cli(DemosCheckArgs, prog="icrl demos check", args=arguments)
+    columns, task = args.columns.mapping(), _find_task(args.task, args.env)
 
     from rich.console import Console
 
     from icrl.demos.check import describe, render_report
+    from icrl.demos.fitting import fit_to_task
     from icrl.demos.formats import load_demos
 
-    report = describe(load_demos(args.path), task)
+    demos = load_demos(args.path, columns)
+    report = describe(demos if task is None else fit_to_task(demos, task), task)
     Console().print(render_report(report))
     if any(finding.fatal for finding in report.findings):
         raise SystemExit(1)
+
+
+def convert(arguments: list[str]) -> None:
+    """`icrl demos convert SOURCE TARGET`."""
+    args = tyro.cli(DemosConvertArgs, prog="icrl demos convert", args=arguments)
+    columns, task = args.columns.mapping(), _find_task(args.task, args.env)
+
+    from rich.console import Console
+
+    from icrl.demos.convert import convert_demos
+
+    console = Console()
+    with console.status(f"converting {args.source}"):
+        demos = convert_demos(args.source, args.target, columns, task)
+    t = demos.trajectories
+    console.print(
+        f"Wrote {t.num_trajectories} episodes, {t.num_steps:,} steps to {args.target}, and read the same again.",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
+
+
+def _find_task(name: str | None, options: EnvOptions) -> "Task | None":
+    return None if name is None else find_scenario(name, options).task

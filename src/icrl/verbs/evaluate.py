@@ -7,12 +7,12 @@ import tyro
 from tyro.conf import Positional
 
 from icrl.errors import InputError
-from icrl.verbs.inputs import find_demos, find_scenario, require_counts
+from icrl.verbs.inputs import require_counts
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateArgs:
-    """Judge a run against the true constraint. Only this verb and collect need it."""
+    """How far to trust a run's constraint; and against the true one, where it is known (only here and in collect)."""
 
     directory: Positional[Path]
     """A run directory."""
@@ -20,6 +20,11 @@ class EvaluateArgs:
     """Episodes to run."""
     seed: int = 1
     """Seed of the evaluation."""
+    others: tuple[Path, ...] | None = None
+    """Runs of the same kind with other seeds, to see where they disagree; None: those in the same folder."""
+    truth: str | None = None
+    """A true constraint that you know, as module:function; the function takes observations [n, o] and actions [n, a]
+    ([n] when discrete) and returns n booleans: True where forbidden. It is used here alone, never for learning."""
 
 
 def run(arguments: list[str]) -> None:
@@ -29,18 +34,41 @@ def run(arguments: list[str]) -> None:
     from rich.console import Console
 
     from icrl.agent.policy_file import load_policy
-    from icrl.evaluate import evaluate_policy
+    from icrl.evaluate import judge, play_episodes
+    from icrl.experiment.inputs import demos_of_run, scenario_of_run, with_truth
     from icrl.experiment.run_directory import POLICY, RunDirectory, write_json
-    from icrl.report.summary import print_truth
+    from icrl.experiment.trusting import has_constraint, judge_against_truth, judge_run
+    from icrl.report.summary import print_played, print_truth
+    from icrl.report.trust_summary import print_constraint_truth, print_verdict, progress_bar
 
+    console = Console()
     run = RunDirectory(args.directory)
     config = run.config()
-    scenario = find_scenario(str(config.get("task")))
+    scenario = scenario_of_run(config)
+    if args.truth is not None:
+        scenario = with_truth(scenario, args.truth)
     policy = load_policy(args.directory / POLICY, scenario.task)
-    truth = evaluate_policy(scenario, policy, args.episodes, args.seed)
+    with console.status(f"playing {args.episodes} episodes"):
+        played = play_episodes(scenario.task, policy, args.episodes, args.seed)
     try:
-        card = find_demos(config.get("demos"), scenario)[0].card
+        demos = demos_of_run(config, scenario)
     except InputError:
-        card = {}  # the demonstrations have moved: then there is nothing to compare with, but the run can be judged
-    write_json(args.directory / "evaluation.json", {**truth._asdict(), "episodes": args.episodes, "seed": args.seed})
-    print_truth(truth, scenario, card, args.episodes, Console())
+        demos = None  # they have moved: then there is nothing to compare with, but the run can be judged
+    found = (
+        judge(scenario, played)._asdict() if scenario.truth_known else {"nominal_return": float(played.returns.mean())}
+    )
+    found |= {"episodes": args.episodes, "seed": args.seed}
+    if has_constraint(args.directory):
+        with progress_bar("fitting ζ again", console) as on_fold:
+            verdict = judge_run(args.directory, scenario.task, demos, played, args.others, on_fold)
+        right = judge_against_truth(args.directory, scenario, demos) if scenario.truth_known else None
+        found |= {"trust": verdict.as_json()} | ({} if right is None else {"constraint": right})
+    write_json(args.directory / "evaluation.json", found)
+    if scenario.truth_known:
+        print_truth(judge(scenario, played), scenario, {} if demos is None else demos.card, args.episodes, console)
+    else:
+        print_played(played, demos, console)
+    if has_constraint(args.directory):
+        if right is not None:
+            print_constraint_truth(right, console)
+        print_verdict(verdict, console)

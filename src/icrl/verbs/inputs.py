@@ -1,26 +1,73 @@
 """What a verb starts from: a scenario, demonstrations, counts that make sense."""
 
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from icrl.config import require
+from icrl.errors import InputError
 
 if TYPE_CHECKING:
     from icrl.demos.dataset import Demonstrations
+    from icrl.demos.formats_table import ColumnMapping
+    from icrl.tasks.options import EnvOptions
     from icrl.tasks.task import Scenario
 
 
-def find_scenario(name: str) -> "Scenario":
-    """The scenario of that name."""
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """Which column of a CSV or Parquet table holds what; by default they are told by their names."""
+
+    observations: tuple[str, ...] = ()
+    """Columns with the observation, in the task's order; none: all called obs_* or obs[...]."""
+    actions: tuple[str, ...] = ()
+    """Columns with the action, in the task's order; none: all called action*."""
+    episode: str | None = "episode"
+    """Column that says which episode a row belongs to; None: every file is one episode."""
+    step: str | None = None
+    """Column that counts the steps of an episode; None: rows are in order."""
+    reward: str | None = None
+    """Column with the reward; None: unknown."""
+
+    def mapping(self) -> "ColumnMapping | None":
+        """As the readers take it; None: nothing was said."""
+        if self == Columns():
+            return None
+        if not self.observations or not self.actions:
+            raise InputError(
+                "--columns needs both --columns.observations and --columns.actions: name the columns of the table "
+                "that hold them (and, where there are any, --columns.episode, .step and .reward)."
+            )
+        from icrl.demos.formats_table import ColumnMapping
+
+        return ColumnMapping(
+            observations=self.observations,
+            actions=self.actions,
+            episode=self.episode,
+            step=self.step,
+            reward=self.reward,
+        )
+
+
+def find_scenario(name: str, options: "EnvOptions | None" = None) -> "Scenario":
+    """The scenario of that name: one of ours, a Gymnasium id, or module:function."""
     from icrl.tasks.registry import make_scenario
 
-    return make_scenario(name)
+    return make_scenario(name, options)
 
 
-def find_demos(path: str | None, scenario: "Scenario") -> "tuple[Demonstrations, str]":
+def find_demos(
+    path: str | None, scenario: "Scenario", columns: "ColumnMapping | None" = None
+) -> "tuple[Demonstrations, str]":
     """Demonstrations, given or shipped, checked against the task; and where they came from."""
     from icrl.experiment.inputs import open_demos
 
-    return open_demos(path, scenario)
+    return open_demos(path, scenario, columns)
+
+
+def as_folder(name: str) -> str:
+    """A task's name as that of a folder: my_module:make_env -> my_module-make_env."""
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.")
 
 
 def require_counts(seed: int, **counts: int) -> None:

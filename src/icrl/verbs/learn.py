@@ -10,7 +10,8 @@ from tyro.conf import Positional
 from icrl.config import LearnConfig
 from icrl.presets import preset
 from icrl.runtime import configure_jax
-from icrl.verbs.inputs import find_demos, find_scenario
+from icrl.tasks.options import EnvOptions
+from icrl.verbs.inputs import Columns, as_folder, find_demos, find_scenario
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +19,7 @@ class LearnArgs:
     """Learn the constraint that demonstrations obey, and an agent that respects it."""
 
     task: Positional[str] = "lap-grid"
-    """Name of the task (see: icrl tasks)."""
+    """A task of ours (see: icrl tasks), a Gymnasium id, or module:function that makes an environment of yours."""
     method: str = "icrl"
     """icrl, binary-classifier, gail-constraint, greedy (lap-grid, bridges), or nominal (no constraint)."""
     preset: str = "default"
@@ -32,26 +33,31 @@ class LearnArgs:
     episodes: int = 100
     """Episodes of the final evaluation."""
     config: Annotated[LearnConfig, tyro.conf.arg(name="")] = field(default_factory=LearnConfig)
+    env: Annotated[EnvOptions, tyro.conf.arg(name="")] = field(default_factory=EnvOptions)
+    columns: Columns = field(default_factory=Columns)
 
 
 def run(arguments: list[str]) -> None:
     """`icrl learn TASK`."""
     args = parse(arguments)
-    scenario = find_scenario(args.task)
-    demos, source = find_demos(args.demos, scenario)
-    directory = args.out or Path("runs") / f"{args.task}-{args.method}-{args.preset}-seed{args.seed}"
+    columns = args.columns.mapping()
+    scenario = find_scenario(args.task, args.env)
+    demos, source = find_demos(args.demos, scenario, columns)
+    directory = args.out or Path("runs") / f"{as_folder(args.task)}-{args.method}-{args.preset}-seed{args.seed}"
     configure_jax()
 
     from rich.console import Console
 
     from icrl.experiment.display import LiveDisplay
     from icrl.experiment.runs import RunSpec, check_run, run_learning
-    from icrl.report.summary import print_scores, write_pictures
+    from icrl.report.summary import describe_task, print_scores, write_pictures
 
     spec = RunSpec(task=args.task, method=args.method, preset=args.preset, seed=args.seed, config=args.config,
-                   demos=source, episodes=args.episodes)  # fmt: skip
+                   demos=source, episodes=args.episodes, env=args.env, columns=columns)  # fmt: skip
     rounds = check_run(spec, scenario, demos, directory)
     console = Console()
+    if not scenario.truth_known:
+        console.print(describe_task(scenario.task), highlight=False, soft_wrap=True, markup=False)
     display = LiveDisplay(f"{args.method} on {args.task}, seed {args.seed}", args.config.steps, console)
     try:
         with display:
@@ -68,7 +74,7 @@ def parse(arguments: list[str]) -> LearnArgs:
     args = tyro.cli(LearnArgs, prog="icrl learn", args=arguments, default=guess)
     if (args.task, args.preset, args.method) == (guess.task, guess.preset, guess.method):
         return args
-    find_scenario(args.task)
+    find_scenario(args.task, args.env)
     better = _defaults(args.task, args.preset, args.method)
     return tyro.cli(LearnArgs, prog="icrl learn", args=arguments, default=better)
 

@@ -1,0 +1,46 @@
+"""Logs write some things in another form than the task does; where nothing is lost, they are put into the task's."""
+
+from dataclasses import replace
+
+import gymnasium as gym
+import numpy as np
+
+from icrl.demos.dataset import Demonstrations
+from icrl.tasks.task import Task
+from icrl.types import AnyArray
+
+
+def fit_to_task(demos: Demonstrations, task: Task) -> Demonstrations:
+    """The same demonstrations as the task writes them; what cannot be put so is left as it is, for the check to name.
+
+    - A column of state numbers becomes one-hot rows where the task observes one of n states.
+    - Whole numbers become floats, [N, T] -> [N, T, 1], where the task has one continuous action: a table cannot tell.
+    - Floats that are all whole become integers, [N, T, 1] -> [N, T], where actions are discrete.
+    """
+    return _fit_actions(_fit_states(demos, task), task)
+
+
+def _fit_states(demos: Demonstrations, task: Task) -> Demonstrations:
+    observations, num_states = demos.trajectories.observations, task.observation_space.shape[0]
+    if not task.one_hot or num_states == 1 or observations.shape[2] != 1:
+        return demos
+    if not _whole(observations) or observations.min() < 0 or observations.max() >= num_states:
+        return demos
+    rows = np.eye(num_states, dtype=np.float32)[observations[..., 0].astype(np.int64)]  # [N, T, 1] -> [N, T, n]
+    trajectories = replace(demos.trajectories, observations=rows)
+    return replace(demos, trajectories=trajectories, observation_names=task.observation_names)
+
+
+def _fit_actions(demos: Demonstrations, task: Task) -> Demonstrations:
+    actions = demos.trajectories.actions
+    if demos.discrete and isinstance(task.action_space, gym.spaces.Box) and task.action_space.shape == (1,):
+        floats = replace(demos.trajectories, actions=actions.astype(np.float64)[..., None])
+        return replace(demos, trajectories=floats, discrete=False, action_names=())
+    if not demos.discrete and task.discrete and actions.shape[2] == 1 and _whole(actions):
+        integers = replace(demos.trajectories, actions=actions[..., 0].astype(np.int64))
+        return replace(demos, trajectories=integers, discrete=True, action_names=())
+    return demos
+
+
+def _whole(values: AnyArray) -> bool:
+    return bool(np.all(values == np.floor(values)))
