@@ -45,7 +45,8 @@ _SIZES = {
     "half-cheetah-wall": _CHEETAH,
     "ant-wall": _SMALL_NOISE,
     "ant-broken": replace(_SMALL_NOISE, steps=3_000_000),
-    "point": _Sizes(steps=1_500_000, forward_steps=20_480),
+    # its actions are at most 0.25: noise of deviation 1 would be clipped nearly always
+    "point": _Sizes(steps=1_500_000, forward_steps=20_480, initial_log_std=-1.0),
 }
 _OTHER = _Sizes(steps=500_000, forward_steps=20_480)
 """For a user's own task: ours."""

@@ -1,0 +1,99 @@
+"""A report of transfers and ablations: the expert's runs are the measure, what a part costs is told by hand."""
+
+import numpy as np
+import pytest
+from report_runs import write_run
+
+from icrl.constraint.features import select_features
+from icrl.constraint.learned import LearnedConstraint
+from icrl.constraint.network import Layer
+from icrl.report.ablation import ablation_table, cells_of, draw_ablation
+from icrl.report.page import expert_line, expert_steps, over_constraint, references_of, write_report
+from icrl.report.records import read_groups
+from icrl.report.table import expert_level, markdown_table
+from icrl.tasks.registry import make_scenario
+from small_runs import lap_demos
+
+
+def rows(table):
+    """{first cells of a row joined: its cells}"""
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().splitlines()]
+    return [dict(zip(lines[0], line, strict=True)) for line in lines[2:]]
+
+
+def forbids(action):
+    """A constraint on LapGridWorld that forbids one of the two actions."""
+    features = select_features(make_scenario("lap-grid").task, (action,), 20.0)
+    layer = Layer(np.array([[-8.0]], np.float32), np.array([4.0], np.float32))
+    return LearnedConstraint(features=features, params=(layer,))
+
+
+@pytest.fixture
+def runs(tmp_path):
+    for seed, action in enumerate(("anticlockwise", "clockwise")):
+        forbids(action).save(write_run(tmp_path, "icrl", seed, [0.0, 48.0], [0.4, 0.0]) / "constraint")
+    return tmp_path
+
+
+def test_over_constraint_is_judged_on_what_the_expert_does(runs):
+    groups = read_groups([runs])
+    scenario, demos = make_scenario("lap-grid"), lap_demos()
+    expert = expert_steps(groups, scenario, demos)
+    assert expert is demos.trajectories  # no expert among the runs: the demonstrations, which only go clockwise
+    shares = over_constraint(groups, expert)
+    np.testing.assert_array_equal(shares["icrl"], [0.0, 1.0])
+    (row,) = rows(markdown_table(groups, {}, shares))
+    assert row["expert steps forbidden"] == "0.500 (1.000)"
+    assert expert_steps(groups, scenario, None) is None
+    assert over_constraint(groups, None) == {}
+
+
+def test_the_experts_runs_are_the_measure(runs):
+    for seed, value in enumerate((58.0, 62.0, 60.0)):
+        write_run(runs, "expert", seed, [0.0, value], [0.4, 0.0], method="expert")
+    groups = read_groups([runs])
+    assert [group.label for group in groups] == ["icrl", "expert"]
+    assert expert_level(groups) == 60.0
+    assert expert_line(groups) == {"expert": {"true_return": 60.0, "violation_rate": 0.0}}
+    assert set(references_of(groups, lap_demos())) == {"nominal"}
+    assert references_of(groups, None) == {}
+    first, expert = rows(markdown_table(groups, {}))
+    assert first["ratio to expert"] == "0.800"
+    assert expert["method"] == "expert (knows the constraint)"
+
+
+@pytest.fixture
+def ablation(tmp_path):
+    for label, value, rate in (
+        ("both-B5", 3000.0, 0.0),
+        ("no-importance-sampling-B5", 2500.0, 0.25),
+        ("neither-B20", 50.0, 0.9),
+        ("icrl", 60.0, 0.0),
+    ):
+        for seed in range(2):
+            write_run(tmp_path / "runs", label, seed, [0.0, value], [0.4, rate])
+    return tmp_path
+
+
+def test_what_an_ablation_costs(ablation):
+    cells = cells_of(read_groups([ablation / "runs"]))
+    assert [(cell.ablation.name, cell.updates) for cell in cells] == [
+        ("both", 5),
+        ("no-importance-sampling", 5),
+        ("neither", 20),
+    ]
+    lines = [[c.strip() for c in line.strip("|").split("|")] for line in ablation_table(cells).strip().splitlines()]
+    assert lines[2:] == [
+        ["5", "on", "on", "2", "3,000 ± 0", "-", "0.000", "-", "0"],
+        ["5", "off", "on", "2", "2,500 ± 0", "-500", "0.250", "+0.250", "0"],
+        ["20", "off", "off", "2", "50 ± 0", "-", "0.900", "-", "2"],  # nothing with both at B = 20 to compare with
+    ]
+
+
+def test_ablations_have_a_figure_of_their_own(ablation):
+    groups = read_groups([ablation / "runs"])
+    figures = draw_ablation(cells_of(groups), {"expert": {"true_return": 60.0, "violation_rate": 0.0}}, ablation / "a")
+    assert [path.name for path in figures] == ["a.png", "a.svg"]
+    written = {path.name for path in write_report([ablation / "runs"], ablation / "out", "icrl report")}
+    assert {"lap-grid-ablation.png", "lap-grid-learning-curves.png", "table.md"} <= written
+    assert "What each ablation costs" in (ablation / "out" / "table.md").read_text()
