@@ -5,6 +5,7 @@ SEED ?= 0
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+EXTRAS := dev
 
 # A .venv counts as broken when its Python is gone, when it holds another checkout's icrl, or when PYTHON was given
 # and is another version. What is broken is made anew; what is only older than pyproject.toml is brought up to date.
@@ -13,7 +14,7 @@ STATE := $(shell $(BIN)/python -c 'import icrl, os, sys; \
 	here = os.path.realpath(icrl.__file__).startswith(os.path.realpath(".") + os.sep); \
 	print("good" if here and "$(WANTED)" in ("", "%d.%d" % sys.version_info[:2]) else "broken")' 2>/dev/null)
 
-.PHONY: help demo test test-slow lint types bench check force
+.PHONY: help demo test test-slow test-extras run-extras lint types bench check force
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -28,6 +29,13 @@ test: $(STAMP) ## all tests but the slow ones (minutes)
 
 test-slow: $(STAMP) ## the slow tests: whole learning runs
 	$(BIN)/python -m pytest -n 2 -m slow
+
+# A .venv of its own: make test, and the product, must do without what the extras bring.
+test-extras: ## tests of what needs extras (Stable-Baselines3 with PyTorch, ONNX), in .venv-extras
+	@$(MAKE) --no-print-directory VENV=.venv-extras EXTRAS=dev,sb3,onnx run-extras
+
+run-extras: $(STAMP)
+	$(BIN)/python -m pytest tests/extras
 
 lint: $(STAMP) ## ruff: style and format
 	$(BIN)/ruff check .
@@ -49,9 +57,9 @@ $(STAMP): pyproject.toml constraints.txt $(if $(filter good,$(STATE)),,force)
 			"name another with PYTHON=python3.12" >&2; exit 1; }
 	@if [ "$(STATE)" != good ] || { [ -e $@ ] && [ constraints.txt -nt $@ ]; } \
 			|| ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
-		echo "Setting up $(VENV) (once; a minute or two) ..."; $(PYTHON) -m venv --clear $(VENV); \
+		echo "Setting up $(VENV) (once; a few minutes) ..."; $(PYTHON) -m venv --clear $(VENV); \
 	else echo "Bringing $(VENV) up to date ..."; fi
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'
 	@touch $@
 
 force:

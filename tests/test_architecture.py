@@ -16,7 +16,7 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 STOREYS = [
     {"types", "errors", "config", "runtime", "trajectories"},
     {"tasks", "demos", "agent", "constraint", "tabular"},
-    {"learn", "evidence", "rounds", "transfer", "evaluate", "baselines", "presets", "visited"},
+    {"learn", "evidence", "rounds", "transfer", "evaluate", "baselines", "presets", "visited", "interop"},
     {"trust", "explain"},
     {"experiment", "report"},
     {"cli", "verbs", "__main__"},
@@ -46,7 +46,7 @@ SAME_STOREY = {
 }
 LEARNERS = {
     "agent", "constraint", "learn", "evidence", "rounds", "transfer", "baselines", "tabular", "demos",
-    "visited", "trust", "explain",  # what is said without the truth cannot see it
+    "visited", "trust", "explain", "interop",  # what is said without the truth cannot see it
 }  # fmt: skip
 TRUTH = {"icrl.tasks.truth", "icrl.evaluate"}
 MAY_SEE_TRUTH = {"icrl.demos.collect"}  # trains the expert: the one who knows the law
@@ -200,6 +200,10 @@ def test_test_files_have_names_of_their_own():
     [
         ("icrl.constraint.learned", ("jax", "mujoco", "matplotlib")),
         ("icrl.tasks.lap_grid", ("jax", "mujoco", "matplotlib", "PIL")),
+        ("icrl.interop.wrappers", ("jax", "mujoco", "matplotlib", "torch")),
+        ("icrl.interop.shield", ("jax", "mujoco", "matplotlib")),
+        ("icrl.interop.onnx_export", ("jax", "mujoco", "onnx")),
+        ("icrl.interop.relabel", ("jax", "mujoco", "minari")),
         ("icrl.config", ("jax", "numpy")),
     ],
 )

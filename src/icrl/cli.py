@@ -21,12 +21,17 @@ icrl: learn the constraint an expert was obeying, from its demonstrations.
   icrl render DIR        an animation of a run's policy and its learned cost
   icrl bench throughput  training speed as a share of the physics' own
   icrl demos check PATH  describe demonstrations, and what to be wary of
+  icrl export DIR        a learned constraint as an ONNX model
+  icrl relabel DATASET   a Minari dataset with the cost of every step
   icrl tasks             list the tasks
 
 `icrl VERB --help` shows all settings of a verb. Start with: icrl learn lap-grid
 """
 
-VERBS = ("learn", "transfer", "evaluate", "explain", "collect", "suite", "report", "render", "bench", "demos", "tasks")
+VERBS = (
+    "learn", "transfer", "evaluate", "explain", "collect", "suite", "report", "render", "bench", "demos", "export",
+    "relabel", "tasks",
+)  # fmt: skip
 
 
 def main(argv: Sequence[str] | None = None) -> None:

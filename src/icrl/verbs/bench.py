@@ -21,7 +21,7 @@ class BenchArgs:
     seconds: float = 10.0
     """Time per measurement; there are about twenty per task."""
     peers: bool = False
-    """Also Stable-Baselines3's PPO on the same HalfCheetah (needs the extra 'peers')."""
+    """Also Stable-Baselines3's PPO on the same HalfCheetah (needs the extra 'sb3')."""
     out: Path = Path("results/bench/throughput.json")
     """Where all numbers go, with versions and machine."""
 

@@ -1,0 +1,138 @@
+"""`Judge`: a learned constraint made ready for one environment, whose pairs (s_t, a_t) it judges. NumPy only.
+
+Features are found by name where the environment names its own (the attribute `feature_names`, as in `icrl.make_task`)
+or where the caller names them; where nobody does, by position, if the sizes agree.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import VectorEnv
+
+from icrl.constraint.learned import LearnedConstraint
+from icrl.errors import InputError
+from icrl.tasks.task import Task
+from icrl.types import AnyArray, FloatArray
+
+SINGLE_ADVICE = "wrap each environment before it is vectorised, or use VectorCostInInfo"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judge:
+    """What the pairs of one environment cost."""
+
+    constraint: LearnedConstraint
+    """With its features at the columns of this environment."""
+    num_states: int | None = None
+    """Of a Discrete observation, which enters one-hot; None: observations are vectors."""
+    hard: bool = False
+    """Costs are 0 (feasible) and 1; otherwise 1 - ζ."""
+
+    def cost(self, observations: Any, actions: Any) -> FloatArray:
+        """1 − ζ(s, a), or 1[ζ(s, a) < threshold] when hard. Observations [..., o], actions [..., a] or [...] -> [...].
+
+        Fidelity F6: the observation is the one that the action was chosen in, not the one that follows.
+        """
+        seen, acted = self.encode(observations), np.asarray(actions)
+        if self.hard:
+            return np.asarray(~self.constraint.is_feasible(seen, acted), np.float64)
+        return self.constraint.cost(seen, acted)
+
+    def encode(self, observations: Any) -> AnyArray:
+        """Observations as the constraint knows them: a number of a Discrete space becomes a one-hot vector."""
+        seen = np.asarray(observations)
+        return seen if self.num_states is None else np.eye(self.num_states, dtype=np.float32)[seen]
+
+
+def judge_for(
+    env: Any, constraint: LearnedConstraint, feature_names: Sequence[str] | None = None, hard: bool = False
+) -> Judge:
+    """The judge of a single environment's pairs."""
+    if not isinstance(env, gym.Env):  # a VectorEnv is none
+        raise InputError(f"expected one gymnasium.Env, got {type(env).__name__}: {SINGLE_ADVICE}.")
+    if feature_names is None and env.has_wrapper_attr("feature_names"):
+        feature_names = tuple(str(name) for name in env.get_wrapper_attr("feature_names"))
+    called = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+    return judge_for_spaces(env.observation_space, env.action_space, constraint, feature_names, hard, called)
+
+
+def judge_for_spaces(
+    observation_space: Any,
+    action_space: Any,
+    constraint: LearnedConstraint,
+    feature_names: Sequence[str] | None = None,
+    hard: bool = False,
+    called: str = "the environment",
+) -> Judge:
+    """The judge of pairs from these spaces: features by name, or by position where nothing is named."""
+    width, num_states = _observation_width(observation_space, called)
+    acts, discrete = _action_width(action_space, called)
+    if feature_names is None:
+        _require_same_sizes(constraint, width, acts, discrete, called)
+    else:
+        constraint = constraint.for_task(_named_task(width, acts, action_space, tuple(feature_names), called))
+    return Judge(constraint=constraint, num_states=num_states, hard=hard)
+
+
+def _observation_width(space: Any, called: str) -> tuple[int, int | None]:
+    """o, and the number of states when they are Discrete."""
+    if isinstance(space, gym.spaces.Discrete) and int(space.start) == 0:
+        return int(space.n), int(space.n)
+    if isinstance(space, gym.spaces.Box) and len(space.shape) == 1 and space.shape[0] > 0:
+        return int(space.shape[0]), None
+    raise InputError(
+        f"{called} observes {space}, expected a Box of shape [o] or Discrete from 0: wrap it in "
+        "gymnasium.wrappers.FlattenObservation first."
+    )
+
+
+def _action_width(space: Any, called: str) -> tuple[int, bool]:
+    """a, and whether actions are choices."""
+    if isinstance(space, gym.spaces.Discrete) and int(space.start) == 0:
+        return int(space.n), True
+    if isinstance(space, gym.spaces.Box) and len(space.shape) == 1 and space.shape[0] > 0:
+        return int(space.shape[0]), False
+    raise InputError(
+        f"{called} acts in {space}, expected a Box of shape [a] or Discrete from 0: wrap it in "
+        "gymnasium.wrappers.TransformAction first."
+    )
+
+
+def _require_same_sizes(constraint: LearnedConstraint, width: int, acts: int, discrete: bool, called: str) -> None:
+    features = constraint.features
+    known = (features.num_observations, features.num_actions, features.discrete)
+    if known != (width, acts, discrete):
+        raise InputError(
+            f"the constraint was learned on {_described(*known)}, {called} has {_described(width, acts, discrete)}, "
+            f"and does not name them. Name its {width} observations (and {acts} actions) with feature_names=..., or in "
+            f"an attribute feature_names: the constraint looks for {', '.join(features.names)}."
+        )
+
+
+def _described(width: int, acts: int, discrete: bool) -> str:
+    return f"{width} observations and {acts} {'choices' if discrete else 'continuous actions'}"
+
+
+def _named_task(width: int, acts: int, action_space: Any, names: tuple[str, ...], called: str) -> Task:
+    """As much of a task as finding features by name needs."""
+    if len(names) not in (width, width + acts) or len(set(names)) != len(names):
+        raise InputError(
+            f"{called}: expected {width} different feature names (observations), or {width + acts} (and actions), "
+            f"got {len(names)}: {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}."
+        )
+    return Task(
+        name=called,
+        make_env=_never_simulates,
+        observation_space=gym.spaces.Box(-np.inf, np.inf, (width,)),
+        action_space=action_space,
+        observation_names=names[:width],
+        action_names=names[width:] or tuple(f"action[{i}]" for i in range(acts)),
+        horizon=1,
+    )
+
+
+def _never_simulates(num_envs: int) -> VectorEnv:
+    raise InputError(f"this task only names features; it cannot make {num_envs} environments.")

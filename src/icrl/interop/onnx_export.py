@@ -1,0 +1,148 @@
+"""ONNX export (extra `onnx`): the whole way from a raw pair to ζ as one graph, for run times without Python.
+
+Inputs: `observation` float32 [B, o]; `action` float32 [B, a], or int64 [B] when discrete. Output: `feasibility` float32
+[B], equal to `LearnedConstraint.feasibility` within 1e-5. Selection and clipping of features are part of the graph.
+What it does not do is to refuse bad input: NaN and choices out of range are the caller's to keep out.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from icrl.config import Activation
+from icrl.constraint.features import Features
+from icrl.constraint.learned import LearnedConstraint
+from icrl.constraint.network import Params
+from icrl.constraint.table import Table
+from icrl.errors import InputError
+from icrl.types import AnyArray
+
+OPSET, IR_VERSION = 17, 8
+"""Of 2022: whatever run time a user has reads these."""
+OBSERVATION, ACTION, FEASIBILITY = "observation", "action", "feasibility"
+
+
+class _Graph:
+    """Nodes and constants of a graph in the making."""
+
+    def __init__(self, helper: Any, numpy_helper: Any) -> None:
+        self.helper, self.numpy_helper = helper, numpy_helper
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def constant(self, name: str, value: AnyArray) -> str:
+        """A constant array; its name."""
+        self.constants.append(self.numpy_helper.from_array(np.ascontiguousarray(value), name))
+        return name
+
+    def add(self, operator: str, inputs: list[str], output: str | None = None, **attributes: Any) -> str:
+        """A node with one output; the output's name."""
+        name = output or f"{operator.lower()}_{len(self.nodes)}"
+        self.nodes.append(self.helper.make_node(operator, inputs, [name], **attributes))
+        return name
+
+
+def export_onnx(constraint: LearnedConstraint, path: str | os.PathLike[str]) -> Path:
+    """Write the constraint as an ONNX model, whole or not at all; the path it was written to."""
+    try:
+        import onnx
+    except ImportError as error:
+        raise InputError("exporting to ONNX needs the extra 'onnx': pip install 'icrl[onnx]'.") from error
+    graph = _Graph(onnx.helper, onnx.numpy_helper)
+    inputs = _features(graph, constraint.features, onnx.TensorProto.FLOAT)
+    if constraint.table is None:
+        _network(graph, inputs, constraint.params, constraint.activation)
+    else:
+        _table(graph, inputs, constraint.table)
+    model = _model(onnx, graph, constraint)
+    onnx.checker.check_model(model, full_check=True)
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        draft.write_bytes(model.SerializeToString())
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+    return target
+
+
+def _model(onnx: Any, graph: _Graph, constraint: LearnedConstraint) -> Any:
+    """The graph with its inputs and output, and what it is in its metadata."""
+    helper, kinds, features = onnx.helper, onnx.TensorProto, constraint.features
+    action = (
+        helper.make_tensor_value_info(ACTION, kinds.INT64, ["batch"])
+        if features.discrete
+        else helper.make_tensor_value_info(ACTION, kinds.FLOAT, ["batch", features.num_actions])
+    )
+    model = helper.make_model(
+        helper.make_graph(
+            graph.nodes,
+            "learned_constraint",
+            [helper.make_tensor_value_info(OBSERVATION, kinds.FLOAT, ["batch", features.num_observations]), action],
+            [helper.make_tensor_value_info(FEASIBILITY, kinds.FLOAT, ["batch"])],
+            graph.constants,
+            doc_string="zeta(s, a): the probability that a pair is allowed; infeasible where below the threshold.",
+        ),
+        producer_name="icrl",
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+    )
+    helper.set_model_props(
+        model,
+        {
+            "threshold": repr(constraint.threshold),
+            "features": json.dumps(list(features.names), ensure_ascii=False),
+            "provenance": json.dumps(constraint.card, ensure_ascii=False),
+        },
+    )
+    return model
+
+
+def _features(graph: _Graph, features: Features, float_kind: int) -> str:
+    """x = clip([s, a][columns], lower, upper): [B, o], [B, a] or [B] -> [B, f]."""
+    full = OBSERVATION
+    if features.sees_actions:
+        action = ACTION
+        if features.discrete:
+            choices = graph.constant("choices", np.arange(features.num_actions, dtype=np.int64)[None, :])
+            column = graph.add("Unsqueeze", [ACTION, graph.constant("last", np.array([-1], np.int64))])  # [B, 1]
+            action = graph.add("Cast", [graph.add("Equal", [column, choices])], to=float_kind)  # one-hot [B, a]
+        full = graph.add("Concat", [OBSERVATION, action], axis=1)
+    if features.selection is not None:
+        full = graph.add("Gather", [full, graph.constant("columns", np.asarray(features.selection, np.int64))], axis=1)
+    lower, upper = features.bounds
+    full = graph.add("Max", [full, graph.constant("lower", lower[None, :])])
+    return graph.add("Min", [full, graph.constant("upper", upper[None, :])])
+
+
+def _network(graph: _Graph, inputs: str, params: Params, activation: Activation) -> None:
+    """ζ = σ(W_n φ(... φ(x W_1 + b_1) ...) + b_n): [B, f] -> [B]."""
+    x = inputs
+    for index, layer in enumerate(params):
+        weight, bias = graph.constant(f"weight{index}", layer.weight), graph.constant(f"bias{index}", layer.bias)
+        x = graph.add("Gemm", [x, weight, bias])
+        if index < len(params) - 1:
+            x = graph.add("Tanh" if activation is Activation.tanh else "Relu", [x])
+    zeta = graph.add("Sigmoid", [x])
+    graph.add("Squeeze", [zeta, graph.constant("column", np.array([1], np.int64))], FEASIBILITY)  # [B, 1] -> [B]
+
+
+def _table(graph: _Graph, inputs: str, table: Table) -> None:
+    """ζ at the nearest place, argmin over s of |rows_s − x|², for the chosen action: [B, f] -> [B]."""
+    width = table.rows.shape[1]
+    seen = graph.add("Gather", [inputs, graph.constant("place", np.arange(width))], axis=1)  # [B, r]
+    points = graph.add("Unsqueeze", [seen, graph.constant("middle", np.array([1], np.int64))])  # [B, 1, r]
+    gaps = graph.add("Sub", [points, graph.constant("rows", table.rows[None])])  # [B, S, r]
+    squares = graph.add("Mul", [gaps, gaps])
+    distances = graph.add("ReduceSum", [squares, graph.constant("axes", np.array([2], np.int64))], keepdims=0)
+    flat = graph.add("ArgMin", [distances], axis=1, keepdims=0)  # [B]
+    if table.num_actions > 1:
+        chosen = graph.constant("acted", np.arange(width, width + table.num_actions))
+        choices = graph.add("ArgMax", [graph.add("Gather", [inputs, chosen], axis=1)], axis=1, keepdims=0)  # [B]
+        stride = graph.constant("stride", np.array(table.num_actions, np.int64))
+        flat = graph.add("Add", [graph.add("Mul", [flat, stride]), choices])
+    graph.add("Gather", [graph.constant("zeta", table.feasibility.reshape(-1)), flat], FEASIBILITY, axis=0)

@@ -1,0 +1,79 @@
+"""`Shield`: stands between a policy and an environment, and refuses infeasible actions. NumPy only."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from icrl.constraint.learned import LearnedConstraint
+from icrl.errors import InputError
+from icrl.types import AnyArray
+
+
+class Choice(NamedTuple):
+    """What a shield lets through."""
+
+    action: Any
+    """The chosen candidate: [a], or an integer."""
+    feasibility: float
+    """ζ of it."""
+    feasible: bool
+    """Whether it is feasible; if not, none of the candidates was."""
+    rank: int
+    """Its place among the candidates, from 0; for `first_feasible` and `ask`, how many were refused before it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shield:
+    """Chooses among candidate actions by a learned constraint.
+
+    It judges the next step alone. Where every action is infeasible, or each of them leads to such a place, only a
+    policy that was trained under the constraint helps.
+    """
+
+    constraint: LearnedConstraint
+
+    def first_feasible(self, observation: Any, candidates: Any) -> Choice:
+        """The first feasible candidate, in the caller's order of preference; if there is none, the most feasible.
+
+        Shapes: observation [o], candidates [n, a] (or [n] integers when discrete).
+        """
+        zeta = self._feasibility(observation, candidates)
+        allowed = np.flatnonzero(zeta >= self.constraint.threshold)
+        return self._choice(candidates, zeta, int(allowed[0] if len(allowed) else np.argmax(zeta)))
+
+    def most_feasible(self, observation: Any, candidates: Any) -> Choice:
+        """The candidate with the highest ζ (a tie goes to the earlier). Shapes as in `first_feasible`."""
+        zeta = self._feasibility(observation, candidates)
+        return self._choice(candidates, zeta, int(np.argmax(zeta)))
+
+    def ask(self, observation: Any, propose: Callable[[Any], Any], num_candidates: int = 16) -> Choice:
+        """Ask a policy for actions until one is feasible; of `num_candidates` infeasible ones take the most feasible.
+
+        `propose` maps an observation to one action and should draw anew at every call (a stochastic policy).
+        """
+        if num_candidates < 1:
+            raise InputError(f"expected num_candidates >= 1, got {num_candidates}.")
+        best: Choice | None = None
+        for index in range(num_candidates):
+            action = propose(observation)
+            zeta = self._feasibility(observation, np.asarray(action)[None])
+            choice = Choice(action, float(zeta[0]), bool(zeta[0] >= self.constraint.threshold), index)
+            if best is None or choice.feasibility > best.feasibility:
+                best = choice
+            if choice.feasible:
+                return choice
+        assert best is not None
+        return best
+
+    def _choice(self, candidates: Any, zeta: AnyArray, index: int) -> Choice:
+        feasible = bool(zeta[index] >= self.constraint.threshold)
+        return Choice(np.asarray(candidates)[index], float(zeta[index]), feasible, index)
+
+    def _feasibility(self, observation: Any, candidates: Any) -> AnyArray:
+        """ζ of each candidate at one observation: [n]."""
+        seen, actions = np.asarray(observation), np.asarray(candidates)
+        if actions.ndim == 0 or len(actions) == 0:
+            raise InputError(f"expected one or more candidate actions, got shape {list(actions.shape)}.")
+        return self.constraint.feasibility(np.broadcast_to(seen, (len(actions), *seen.shape)), actions)

@@ -1,0 +1,42 @@
+"""`icrl export DIR --out constraint.onnx`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+from tyro.conf import Positional
+
+from icrl.errors import InputError
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportArgs:
+    """Write a learned constraint as an ONNX model, from raw pairs to feasibility (needs the extra 'onnx')."""
+
+    directory: Positional[Path]
+    """A run directory that learned a constraint, or the constraint's own folder."""
+    out: Path = Path("constraint.onnx")
+    """Where to write; the suffix is .onnx."""
+
+
+def run(arguments: list[str]) -> None:
+    """`icrl export DIR --out constraint.onnx`."""
+    args = tyro.cli(ExportArgs, prog="icrl export", args=arguments)
+    if args.out.suffix != ".onnx":
+        raise InputError(f"--out {args.out}: the suffix is {args.out.suffix!r}, expected .onnx.")
+    from rich.console import Console
+
+    from icrl.experiment.making import open_constraint
+    from icrl.interop.onnx_export import export_onnx
+
+    constraint = open_constraint(str(args.directory))
+    path = export_onnx(constraint, args.out)
+    features = constraint.features
+    action = f"int64 [batch], 0..{features.num_actions - 1}" if features.discrete else (
+        f"float32 [batch, {features.num_actions}]"
+    )  # fmt: skip
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(f"Wrote {path} ({path.stat().st_size / 1e3:.1f} kB)")
+    console.print(f"  inputs   observation  float32 [batch, {features.num_observations}]", markup=False)
+    console.print(f"           action       {action}", markup=False)
+    console.print(f"  output   feasibility  float32 [batch]; infeasible below {constraint.threshold:g}", markup=False)

@@ -1,0 +1,58 @@
+"""The shield lets through what is feasible, and of nothing feasible the least bad."""
+
+import itertools
+
+import numpy as np
+import pytest
+from plain_worlds import line_constraint, push_constraint
+
+from icrl.errors import InputError
+from icrl.interop.shield import Shield
+
+AT_ZERO, AT_TWO = np.array([7.0, 0.0]), np.array([7.0, 2.0])
+PUSHES = np.array([[1.0], [0.4], [0.1], [-1.0]])
+# beyond x = 1 the clipped x is 1: the logit is 25 − 20 − 20 push, so pushes above 0.25 are infeasible
+
+
+def test_the_first_feasible_candidate_wins() -> None:
+    shield = Shield(constraint=push_constraint())
+    free, held = shield.first_feasible(AT_ZERO, PUSHES), shield.first_feasible(AT_TWO, PUSHES)
+    assert (free.action, free.rank, free.feasible) == ([1.0], 0, True)
+    assert (held.action, held.rank, held.feasible) == ([0.1], 2, True)
+    np.testing.assert_allclose(held.feasibility, 1 / (1 + np.exp(-3.0)), rtol=1e-6)  # 25 − 20 − 2
+
+
+def test_of_nothing_feasible_the_most_feasible() -> None:
+    choice = Shield(constraint=push_constraint()).first_feasible(AT_TWO, PUSHES[[0, 1]])
+    assert (choice.action, choice.rank, choice.feasible) == ([0.4], 1, False)
+
+
+def test_the_most_feasible_of_all() -> None:
+    choice = Shield(constraint=push_constraint()).most_feasible(AT_TWO, PUSHES)
+    assert (choice.action, choice.rank) == ([-1.0], 3)
+    tie = Shield(constraint=line_constraint()).most_feasible(AT_TWO, PUSHES)  # the action plays no part there
+    assert (tie.rank, tie.feasible) == (0, False)
+
+
+def test_choices() -> None:
+    choice = Shield(constraint=push_constraint(discrete=True)).first_feasible(AT_TWO, np.array([2, 1, 0]))
+    assert (int(choice.action), choice.rank, choice.feasible) == (1, 1, True)
+
+
+def test_a_policy_is_asked_until_it_says_something_feasible() -> None:
+    proposals = iter(PUSHES)
+    choice = Shield(constraint=push_constraint()).ask(AT_TWO, lambda observation: next(proposals))
+    assert (choice.action, choice.rank, choice.feasible) == ([0.1], 2, True)
+    assert next(proposals) == [-1.0]  # it was not asked again
+
+    stubborn = itertools.cycle(PUSHES[:2])
+    choice = Shield(constraint=push_constraint()).ask(AT_TWO, lambda observation: next(stubborn), num_candidates=5)
+    assert (choice.action, choice.rank, choice.feasible) == ([0.4], 1, False)
+
+
+def test_there_must_be_candidates() -> None:
+    shield = Shield(constraint=push_constraint())
+    with pytest.raises(InputError, match="one or more candidate"):
+        shield.first_feasible(AT_TWO, np.zeros((0, 1)))
+    with pytest.raises(InputError, match="num_candidates >= 1"):
+        shield.ask(AT_TWO, lambda observation: PUSHES[0], num_candidates=0)
