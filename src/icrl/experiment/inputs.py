@@ -78,10 +78,12 @@ def with_truth(scenario: Scenario, name: str) -> Scenario:
 
 def demos_of_run(config: dict[str, Any], scenario: Scenario) -> Demonstrations:
     """The demonstrations of a run by its `config.json`."""
-    return open_demos(config.get("demos"), scenario, _mapping(config.get("columns")))[0]
+    return open_demos(config.get("demos"), scenario, columns_of_run(config))[0]
 
 
-def _mapping(said: dict[str, Any] | None) -> ColumnMapping | None:
+def columns_of_run(config: dict[str, Any]) -> ColumnMapping | None:
+    """Which column of a run's demonstrations holds what, where that was said."""
+    said = config.get("columns")
     if said is None:
         return None
     observations, actions = (tuple(str(name) for name in said[what]) for what in ("observations", "actions"))

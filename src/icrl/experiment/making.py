@@ -56,6 +56,10 @@ def check_method(
         check_against(demos, scenario.task)
     if constraint is not None:
         pressure_of(constraint.for_task(scenario.task), method)
+    elif method == EXPERT and not scenario.truth_known:
+        raise InputError(
+            f"an expert is trained under the true constraint, which is not known for {scenario.task.name}."
+        )
     elif method not in REFERENCES:
         if method not in METHODS:
             raise unknown_name("method", method, METHODS)

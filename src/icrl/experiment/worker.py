@@ -36,7 +36,7 @@ def main() -> None:
     """Make the run."""
     spec = spec_from_json(json.loads(sys.stdin.readline()))
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    scenario = make_scenario(spec.task)
+    scenario = make_scenario(spec.task, spec.env)
     demos, _ = open_demos_if_any(spec.demos, scenario)
     constraint = None if spec.constraint is None else open_constraint(spec.constraint)
     run_learning(spec, scenario, demos, Path(sys.argv[1]), Silent(), constraint)

@@ -32,6 +32,7 @@ _EPISODES, _STATES, _POINTS = 5, 400, 161
 def write_report(directories: Sequence[Path], out: Path, command: str) -> list[Path]:
     """Everything worth committing about the runs in `directories`; returns the files written."""
     groups = read_groups(directories)
+    _require_truth(groups)
     if out.exists() and not out.is_dir():
         raise InputError(f"--out must be a directory, {out} is a file.")
     out.mkdir(parents=True, exist_ok=True)
@@ -46,6 +47,15 @@ def write_report(directories: Sequence[Path], out: Path, command: str) -> list[P
     text = "\n".join([*sections, "Made by:\n", "```", *commands, "```"]) + "\n"
     (out / TABLE).write_text(text)
     return [*written, out / TABLE]
+
+
+def _require_truth(groups: Sequence[Group]) -> None:
+    for run in (run for group in groups for run in group.finished):
+        if run.scores is not None and run.scores["true_return"] is None:
+            raise InputError(
+                f"{run.directory} is a run on {run.task}, whose true constraint is not known: there are no true "
+                "returns to report. Use icrl evaluate and icrl explain on it, and leave it out here."
+            )
 
 
 def _write_task(task: str, groups: list[Group], out: Path) -> tuple[str, list[Path]]:

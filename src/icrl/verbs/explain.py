@@ -9,6 +9,7 @@ from tyro.conf import Positional
 
 if TYPE_CHECKING:
     from icrl.demos.dataset import Demonstrations
+    from icrl.demos.formats_table import ColumnMapping
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +32,7 @@ def run(arguments: list[str]) -> None:
     from rich.console import Console
 
     from icrl.constraint.learned import load_constraint
+    from icrl.experiment.inputs import columns_of_run
     from icrl.experiment.run_directory import CONSTRAINT, RunDirectory, write_json
     from icrl.explain.reading import read_constraint
     from icrl.report.explain_picture import draw_reading
@@ -43,7 +45,7 @@ def run(arguments: list[str]) -> None:
     record = args.directory / VISITED
     picture = args.out or args.directory / "explain.png"
     with console.status("reading the constraint"):
-        demos = load_run_demos(args.demos or config.get("demos"))
+        demos = load_run_demos(args.demos or config.get("demos"), columns_of_run(config) if not args.demos else None)
         visited = load_visited(record) if record.exists() else None
         reading = read_constraint(constraint, demos.trajectories, visited, args.features)
         draw_reading(reading, f"{config.get('task')}, {config.get('method')}, seed {config.get('seed')}", picture)
@@ -52,7 +54,7 @@ def run(arguments: list[str]) -> None:
     console.print(f"Look at {picture}", highlight=False, soft_wrap=True)
 
 
-def load_run_demos(source: str | None) -> "Demonstrations":
+def load_run_demos(source: str | None, columns: "ColumnMapping | None" = None) -> "Demonstrations":
     """The demonstrations that a run names, without its environment."""
     from icrl.demos.dataset import shipped_demos
     from icrl.demos.formats import load_demos
@@ -61,4 +63,5 @@ def load_run_demos(source: str | None) -> "Demonstrations":
 
     if source is None:
         raise InputError("this run names no demonstrations: give those that its constraint was learned from, --demos.")
-    return load_demos(shipped_demos(source.removeprefix(SHIPPED)) if source.startswith(SHIPPED) else source)
+    path = shipped_demos(source.removeprefix(SHIPPED)) if source.startswith(SHIPPED) else source
+    return load_demos(path, columns)

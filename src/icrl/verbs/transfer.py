@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated
 
 import tyro
 from tyro.conf import Positional
@@ -9,7 +10,8 @@ from tyro.conf import Positional
 from icrl.config import ForwardConfig, LearnConfig
 from icrl.presets import forward_alone, preset
 from icrl.runtime import configure_jax
-from icrl.verbs.inputs import find_scenario
+from icrl.tasks.options import EnvOptions
+from icrl.verbs.inputs import as_folder, find_scenario
 from icrl.verbs.learn import how_far
 
 
@@ -39,12 +41,13 @@ class TransferArgs:
     num_samples: int = 10
     """Episodes sampled after each round."""
     forward: ForwardConfig = field(default_factory=ForwardConfig)
+    env: Annotated[EnvOptions, tyro.conf.arg(name="")] = field(default_factory=EnvOptions)
 
 
 def run(arguments: list[str]) -> None:
     """`icrl transfer TASK --constraint PATH`."""
     first = parse(arguments, "icrl")
-    scenario = find_scenario(first.task)
+    scenario = find_scenario(first.task, first.env)
     configure_jax()
 
     from rich.console import Console
@@ -59,9 +62,9 @@ def run(arguments: list[str]) -> None:
     method = first.method or method_of(constraint)
     args = parse(arguments, method)  # again, now that it is known whose settings the flags change
     demos, source = open_demos_if_any(args.demos, scenario)
-    directory = args.out or Path("runs") / f"{args.task}-transfer-{method}-{args.preset}-seed{args.seed}"
+    directory = args.out or Path("runs") / f"{as_folder(args.task)}-transfer-{method}-{args.preset}-seed{args.seed}"
     spec = RunSpec(task=args.task, method=method, preset=args.preset, seed=args.seed, config=config_of(args, method),
-                   demos=source, episodes=args.episodes, constraint=str(args.constraint))  # fmt: skip
+                   demos=source, episodes=args.episodes, constraint=str(args.constraint), env=args.env)  # fmt: skip
     rounds = check_run(spec, scenario, demos, directory, constraint)
     console = Console()
     display = LiveDisplay(f"constraint of {method} on {args.task}, seed {args.seed}", args.steps, console)
