@@ -13,14 +13,14 @@ icrl: learn the constraint an expert was obeying, from its demonstrations.
 
   icrl learn TASK        learn a constraint, and an agent that respects it
   icrl transfer TASK     train another agent under a constraint that was learned elsewhere
-  icrl evaluate DIR      judge a run against the true constraint
+  icrl evaluate DIR      how far to trust a run; and against the true constraint, where it is known
   icrl explain DIR       read a learned constraint: short rules, what the data leave open, slices
   icrl collect TASK      train an expert under the true constraint and record it
   icrl suite NAME        make many runs: every method, many seeds
   icrl report DIR...     tables and figures from runs
   icrl render DIR        an animation of a run's policy and its learned cost
   icrl bench throughput  training speed as a share of the physics' own
-  icrl demos check PATH  describe demonstrations, and what to be wary of
+  icrl demos check PATH  describe demonstrations, and what to be wary of (demos convert: other formats)
   icrl export DIR        a learned constraint as an ONNX model
   icrl relabel DATASET   a Minari dataset with the cost of every step
   icrl tasks             list the tasks
