@@ -81,7 +81,7 @@ def test_a_refused_run_leaves_no_directory(refused, tmp_path):
     assert "forward.gamma = 2.0" in refused("learn", "lap-grid", "--forward.gamma", "2")
     assert "backward.updates = -1" in refused("learn", "lap-grid", "--backward.updates", "-1")
     assert "--bogus" in refused("learn", "lap-grid", "--bogus", "1")
-    assert "no demonstrations ship with point" in refused("learn", "point")
+    assert "no demonstrations ship with ant-broken" in refused("learn", "ant-broken")
     assert list(tmp_path.iterdir()) == []
 
 

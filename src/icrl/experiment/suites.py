@@ -106,8 +106,8 @@ class Ablation(NamedTuple):
 
 ABLATIONS = (
     Ablation("both", True, True),
-    Ablation("no-importance-sampling", False, True),
     Ablation("no-early-stopping", True, False),
+    Ablation("no-importance-sampling", False, True),
     Ablation("neither", False, False),
 )
 ABLATION_UPDATES = (1, 5, 10, 20)

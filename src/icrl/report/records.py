@@ -1,5 +1,6 @@
 """Run directories as a report sees them: read once, grouped by task and label, in a fixed order."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,7 +93,7 @@ def read_groups(directories: Sequence[Path]) -> list[Group]:
         )
     _require_distinct(runs)
     _require_one_engine(runs)
-    keys = sorted({(run.task, run.label) for run in runs}, key=lambda key: (key[0], _rank(key[1]), key[1]))
+    keys = sorted({(run.task, run.label) for run in runs}, key=lambda key: (key[0], _rank(key[1]), _natural(key[1])))
     return [
         Group(
             task=task,
@@ -152,6 +153,11 @@ def _default_label(method: str, preset: str) -> str:
 
 def _rank(label: str) -> int:
     return list(NAMES).index(label) if label in NAMES else len(NAMES)
+
+
+def _natural(label: str) -> list[tuple[str, int]]:
+    """Sorts B5 before B20."""
+    return [(word, int(number or 0)) for word, number in re.findall(r"(\D*)(\d*)", label)]
 
 
 def _require_distinct(runs: list[RunRecord]) -> None:

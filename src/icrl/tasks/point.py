@@ -108,7 +108,7 @@ def point() -> Scenario:
         horizon=HORIZON,
         description="A point on a plane, paid for moving clockwise around a circle of radius 10.",
     )
-    return Scenario(task=task, violates=truth.point_wall, constraint="x <= -3 is forbidden")
+    return Scenario(task=task, violates=truth.point_wall, constraint="x <= -3 is forbidden", demos="point.npz")
 
 
 def _observation_space() -> gym.spaces.Box:
