@@ -135,18 +135,21 @@ def loss_gradient(flat: Array, rows: list[dict[str, Any]], shape: NetworkShape, 
 def update_policy(
     flat: Array, batch: Any, permutations: Array, multiplier: float, shape: NetworkShape, config: ForwardConfig
 ) -> tuple[Array, list[float], int]:
-    """Adam on clipped gradients from fresh moments: new parameters, last minibatch's terms, gradient steps made."""
+    """Adam on clipped gradients from fresh moments: new parameters, last minibatch's terms, gradient steps made.
+
+    The last term, the KL, is the mean over the last pass.
+    """
     rows, _ = prepare(flat, batch, multiplier, shape, config)
     flat = np.array(flat, np.float64)
     first, second = np.zeros_like(flat), np.zeros_like(flat)
     limit = math.inf if config.target_kl is None else 1.5 * config.target_kl
     made, terms = 0, [0.0] * 4
     for order in permutations:
+        kls: list[float] = []
         for begin in range(0, len(order), config.minibatch):
-            if terms[3] > limit:
-                return flat, terms, made
             minibatch = [rows[i] for i in order[begin : begin + config.minibatch]]
             terms = ppo_loss(flat, minibatch, shape, config)[1]
+            kls.append(terms[3])
             gradient = loss_gradient(flat, minibatch, shape, config)
             norm = math.sqrt(float(np.sum(gradient**2)))
             if norm > config.max_gradient_norm:
@@ -156,4 +159,7 @@ def update_policy(
             second = 0.999 * second + 0.001 * gradient**2
             unbiased, spread = first / (1 - 0.9**made), np.sqrt(second / (1 - 0.999**made))
             flat = flat - config.learning_rate * unbiased / (spread + config.adam_epsilon)
+        terms = [*terms[:3], float(np.mean(kls))]
+        if terms[3] > limit:
+            break
     return flat, terms, made

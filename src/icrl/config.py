@@ -38,15 +38,6 @@ class KLUnit(enum.StrEnum):
     """Nats per step: the KL of a trajectory divided by its mean length."""
 
 
-class KLCheck(enum.StrEnum):
-    """When PPO tests how far the policy has moved (fidelity F18)."""
-
-    minibatch = "minibatch"
-    """After every minibatch: its own KL."""
-    epoch = "epoch"
-    """After every pass over the rollout: the mean KL of its minibatches."""
-
-
 class Activation(enum.StrEnum):
     """Non-linearity of hidden layers."""
 
@@ -118,9 +109,8 @@ class ForwardConfig:
     clip: float = 0.2
     """PPO's ratio clip."""
     target_kl: float | None = 0.03
-    """Stop an update once the policy has moved 1.5 times this far (nats); None: never."""
-    kl_check: KLCheck = KLCheck.minibatch
-    """When that is tested."""
+    """Stop an update after the pass over the rollout in which the policy moved 1.5 times this far (nats), on average
+    over its minibatches; None: never."""
     gamma: float = 0.99
     """Discount of rewards."""
     gae_lambda: float = 0.95
