@@ -54,6 +54,8 @@ _ANT = ("ant-wall", "ant-broken")
 
 EPISODES = {"lap-grid": 1, "half-cheetah-wall": 10, "ant-wall": 45, "bridges": 20}
 """Expert rollouts: Table 1 (bridges: ours)."""
+EXPERTS = {"ant-wall": 5}
+"""Experts that share them, where more than one: ours (decision 0008)."""
 
 
 BASELINES = ("binary-classifier", "gail-constraint")

@@ -78,7 +78,7 @@ def test_train_agent_steps_what_it_says_and_reports_it():
 def test_collected_demonstrations_carry_their_card_and_come_back(tmp_path):
     config = ForwardConfig(steps=512, num_envs=4, rollout_steps=64, epochs=2, hidden=(16,))
     try:
-        demos, training = collect_demos(DOOR, replace(config, learning_rate=0.01), 4096, 3, seed=0)
+        demos, (training,) = collect_demos(DOOR, replace(config, learning_rate=0.01), 4096, 3, seed=0)
     except InputError as error:
         raise AssertionError("the expert did not learn to say no") from error
     check_against(demos, DOOR.task)
@@ -92,3 +92,15 @@ def test_collected_demonstrations_carry_their_card_and_come_back(tmp_path):
     loaded = load_demos(tmp_path / "demos.npz")
     assert loaded.card["rejected_episodes"] == demos.card["rejected_episodes"]
     np.testing.assert_array_equal(loaded.trajectories.actions, demos.trajectories.actions)
+
+
+def test_several_experts_share_the_episodes():
+    config = ForwardConfig(steps=512, num_envs=4, rollout_steps=64, epochs=2, hidden=(16,), learning_rate=0.01)
+    reported = []
+    demos, trainings = collect_demos(DOOR, config, 2048, 4, 0, reported.append, experts=2)
+    assert demos.trajectories.num_trajectories == 4
+    assert demos.card["experts"] == len(demos.card["mean_return_of_each"]) == 2
+    assert reported[-1] == 2 * 2048
+    assert not np.array_equal(trainings[0].agent.params, trainings[1].agent.params)
+    with pytest.raises(InputError, match="4 episodes cannot be shared out among 3 experts"):
+        collect_demos(DOOR, config, 512, 4, 0, experts=3)

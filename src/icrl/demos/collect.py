@@ -1,4 +1,4 @@
-"""Making demonstrations: train an expert under the true constraint, then record it.
+"""Making demonstrations: train experts under the true constraint, then record them.
 
 The expert is the one agent that is told the truth (as a cost); what is recorded is all a learner will ever see.
 """
@@ -91,15 +91,33 @@ def collect_demos(
     episodes: int,
     seed: int,
     on_progress: Callable[[int], None] = lambda _: None,
-) -> tuple[Demonstrations, Training]:
-    """Train an expert under the true constraint and record it."""
-    training = train_agent(scenario.task, true_cost(scenario), config, steps, seed, on_progress)
-    policy = policy_of(training.agent, scenario.task, config)
-    trajectories, rejected = record_clean_episodes(scenario, policy, episodes, seed)
+    experts: int = 1,
+) -> tuple[Demonstrations, list[Training]]:
+    """Train experts under the true constraint, with seeds `seed`, `seed` + 1, ..., and record as much of each.
+
+    Where many ways are equally good, an agent settles on one of them. Several show that the others are allowed too,
+    as the expert of the theory would, who takes each as often as it pays.
+    """
+    if episodes % experts:
+        raise InputError(f"{episodes} episodes cannot be shared out among {experts} experts: give a multiple of it.")
+    trainings: list[Training] = []
+    parts: list[Trajectories] = []
+    rejected = 0
+    for index in range(experts):
+        report = partial(_report, on_progress, sum(training.steps for training in trainings))
+        training = train_agent(scenario.task, true_cost(scenario), config, steps, seed + index, report)
+        policy = policy_of(training.agent, scenario.task, config)
+        part, thrown = record_clean_episodes(scenario, policy, episodes // experts, seed + index)
+        trainings.append(training)
+        parts.append(part)
+        rejected += thrown
+    trajectories = join(parts)
     card = {
         "task": scenario.task.name,
         "seed": seed,
-        "expert_steps": training.steps,
+        "experts": experts,
+        "mean_return_of_each": [float(np.mean(part.returns)) for part in parts],
+        "expert_steps": trainings[0].steps,
         "expert_respects_by": str(config.respect),
         "episodes": episodes,
         "rejected_episodes": rejected,
@@ -114,4 +132,4 @@ def collect_demos(
         observation_names=scenario.task.observation_names,
         action_names=scenario.task.action_names,
     )
-    return demos, training
+    return demos, trainings

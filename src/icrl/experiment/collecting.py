@@ -27,24 +27,27 @@ def collect_with_references(
     config: ForwardConfig,
     steps: int,
     episodes: int,
+    experts: int,
     seed: int,
     out: Path,
     command: str,
     console: Console,
 ) -> Demonstrations:
-    """Train expert and nominal agent, record the expert into `out`, with the scores of both in its card."""
+    """Train experts and a nominal agent, record the experts into `out`, with the scores of all in its card."""
     make_folder(out.parent)
     per_step = forward_steps(config)
     total = max(1, steps // per_step) * per_step  # whole forward steps, as `train_agent` makes them
     with Progress(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
                   console=console) as progress:  # fmt: skip
-        expert_bar = progress.add_task("expert (true constraint)", total=total)
+        expert_bar = progress.add_task(f"expert{'s' * (experts > 1)} (true constraint)", total=experts * total)
         nominal_bar = progress.add_task("nominal (no constraint)", total=total)
         started = time.perf_counter()
-        demos, training = collect_demos(
-            scenario, config, steps, episodes, seed, lambda done: progress.update(expert_bar, completed=done)
+        demos, trainings = collect_demos(
+            scenario, config, steps, episodes, seed, lambda done: progress.update(expert_bar, completed=done), experts
         )
-        expert_score = _score(scenario, training, config, seed, time.perf_counter() - started)
+        seconds = (time.perf_counter() - started) / experts
+        scores = [_score(scenario, made, config, seed + index, seconds) for index, made in enumerate(trainings)]
+        expert_score = {name: sum(score[name] for score in scores) / experts for name in scores[0]}
         started = time.perf_counter()
         nominal = train_agent(
             scenario.task, None, config, steps, seed, lambda done: progress.update(nominal_bar, completed=done)

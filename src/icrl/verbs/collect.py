@@ -7,14 +7,14 @@ import tyro
 from tyro.conf import Positional
 
 from icrl.errors import InputError
-from icrl.presets import EPISODES, expert
+from icrl.presets import EPISODES, EXPERTS, expert
 from icrl.runtime import configure_jax
 from icrl.verbs.inputs import find_scenario, require_counts
 
 
 @dataclass(frozen=True, kw_only=True)
 class CollectArgs:
-    """Train an expert under the true constraint and record it; score it, and a nominal agent beside it."""
+    """Train experts under the true constraint and record them; score them, and a nominal agent beside them."""
 
     task: Positional[str]
     """Name of the task (see: icrl tasks)."""
@@ -22,8 +22,11 @@ class CollectArgs:
     """Where to write the demonstrations (.npz)."""
     episodes: int | None = None
     """Episodes to record; None: as many as in the paper."""
+    experts: int | None = None
+    """Experts that share the episodes, with seeds from `seed` on; None: as set for the task (ant-wall: 5, for it can
+    walk in any direction and an agent settles on one; others: 1)."""
     steps: int | None = None
-    """Environment steps to train each of the two agents for; None: as set for the task."""
+    """Environment steps to train each agent for; None: as set for the task."""
     seed: int = 0
     """Seed of everything random."""
 
@@ -45,8 +48,9 @@ def run(arguments: list[str]) -> None:
         )
     config, steps = expert(args.task)
     episodes = EPISODES.get(args.task, 10) if args.episodes is None else args.episodes
+    experts = EXPERTS.get(args.task, 1) if args.experts is None else args.experts
     steps = steps if args.steps is None else args.steps
-    require_counts(episodes=episodes, steps=steps, seed=args.seed)
+    require_counts(episodes=episodes, experts=experts, steps=steps, seed=args.seed)
     configure_jax()
 
     from rich.console import Console
@@ -56,5 +60,5 @@ def run(arguments: list[str]) -> None:
 
     console = Console()
     command = f"icrl collect {' '.join(arguments)}"
-    demos = collect_with_references(scenario, config, steps, episodes, args.seed, args.out, command, console)
+    demos = collect_with_references(scenario, config, steps, episodes, experts, args.seed, args.out, command, console)
     print_references(demos, args.out, console)
