@@ -19,6 +19,8 @@ from icrl.evaluate import (
     ConstraintTruth,
     area_under_curve,
     boundary,
+    calibration,
+    confusion,
     constrained_returns,
     evaluate_policy,
     judge,
@@ -163,3 +165,26 @@ def test_the_boundary_is_where_zeta_crosses_one_half():
     grid = np.arange(-5.0, 5.01, 0.5)
     assert boundary(wall_constraint(-1.2), pairs, 0, grid) == pytest.approx(-1.25)  # between -1.5 and -1
     assert boundary(wall_constraint(-9.0), pairs, 0, grid) is None
+
+
+def test_confusion_counts_each_kind_once():
+    judged = np.array([True, True, False, False, False])
+    forbidden = np.array([True, False, True, False, False])
+    assert confusion(judged, forbidden) == (1, 1, 1, 2)
+
+
+def test_calibration_by_hand():
+    # two bins are used: 0.0-0.1 holds costs 0, 0.08 (mean 0.04, none forbidden), 0.9-1.0 holds 0.95, 1.0 (mean 0.975,
+    # half of them forbidden): the error is (2 · 0.04 + 2 · 0.475) / 4
+    found = calibration(np.array([0.0, 0.08, 0.95, 1.0]), np.array([False, False, True, False]))
+    assert found.pairs == [2, 2]
+    assert found.share_forbidden == [0.0, 0.5]
+    assert found.mean_cost == pytest.approx([0.04, 0.975])
+    assert found.error == pytest.approx((2 * 0.04 + 2 * 0.475) / 4)
+
+
+@given(st.integers(0, 2**31))
+def test_a_cost_that_is_the_probability_is_calibrated(seed):
+    rng = np.random.default_rng(seed)
+    cost = rng.random(20_000)
+    assert calibration(cost, rng.random(20_000) < cost).error < 0.03

@@ -179,7 +179,8 @@ def save_visited(visited: Visited, path: Path) -> None:
 
 def load_visited(path: Path) -> Visited:
     """Read a record that `save_visited` wrote; anything else is an `InputError`."""
-    with reading(path, "npz"), np.load(path, allow_pickle=False) as archive:
+    # opened here: NumPy leaves a file open that it cannot read
+    with reading(path, "npz"), path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         missing = [name for name in _NAMES if name not in archive.files]
         if missing:
             raise InputError(f"has no {', '.join(missing)}: it is not the record of a run's agents.")

@@ -19,7 +19,7 @@ from icrl.trust.check import Check, Level, Verdict
 from icrl.trust.coverage import check_coverage, measure_coverage
 from icrl.trust.ensemble import check_ensemble, measure_disagreement
 from icrl.trust.held_out import NAME as HELD_OUT
-from icrl.trust.held_out import Alarms, check_held_out, held_out_alarms
+from icrl.trust.held_out import REPRODUCED, check_held_out, held_out_alarms, reproduction
 from icrl.trust.refit import find_refit
 from icrl.trust.returns import check_returns
 from icrl.types import Trajectories
@@ -42,7 +42,7 @@ def judge_run(
     demos: Demonstrations | None,
     played: Trajectories,
     others: Sequence[Path] | None = None,
-    on_fold: OnFold = lambda done, folds: None,
+    on_fold: OnFold = lambda done, fits: None,
 ) -> Verdict:
     """Every check that can be made of a run. `played`: fresh episodes of its agent; `others`: runs with other seeds
     (None: those beside it)."""
@@ -53,7 +53,7 @@ def judge_run(
     margin = float(config.get("config", {}).get("evidence_margin", 0.5))
     return Verdict(
         (
-            _held_out(config, task, constraint, demos, visited, on_fold),
+            _held_out(config, task, constraint, demos, visited, judged, on_fold),
             _coverage(constraint, judged, visited),
             _ensemble(directory, constraint, judged, siblings(directory) if others is None else others),
             check_returns(constraint, played, demos, margin),
@@ -101,9 +101,10 @@ def _held_out(
     constraint: LearnedConstraint,
     demos: Demonstrations | None,
     visited: Visited | None,
+    judged: Judged | None,
     on_fold: OnFold,
 ) -> Check:
-    if demos is None:
+    if demos is None or judged is None:
         return Check(HELD_OUT, Level.unknown, "the demonstrations of this run are not at hand", {})
     if config.get("constraint") is not None:
         return check_held_out(constraint, demos, None, "the constraint was learned elsewhere")
@@ -113,8 +114,12 @@ def _held_out(
     refit = find_refit(spec.method, task, constraint.features, spec.config, demos, visited)
     if refit is None:
         return check_held_out(constraint, demos, None, "the run kept no samples to fit ζ to again")
-    found: Alarms = held_out_alarms(demos, refit, on_fold)
-    return check_held_out(constraint, demos, found, "")
+    on_fold(0, 1)
+    agreement = reproduction(constraint, refit(demos), judged)
+    if agreement < REPRODUCED:
+        why = f"ζ cannot be fitted again from what the run kept: a refit agrees with it on {agreement:.0%} (balanced)"
+        return check_held_out(constraint, demos, None, why)
+    return check_held_out(constraint, demos, held_out_alarms(demos, refit, on_fold), "")
 
 
 def _coverage(constraint: LearnedConstraint, judged: Judged | None, visited: Visited | None) -> Check:

@@ -100,10 +100,22 @@ def turning_zone(constraint: LearnedConstraint, judged: Judged, condition: Condi
 
     Of several crossings of one pair the one nearest to the rule's threshold counts; None: hardly any pair has one.
     """
-    rng = np.random.default_rng(0)
-    chosen = balanced_indices(judged.forbidden, _TURN_PAIRS, rng)
+    chosen = balanced_indices(judged.forbidden, _TURN_PAIRS, np.random.default_rng(0))
     column = judged.values[:, condition.feature]
     grid = np.linspace(column.min(), column.max(), _TURN_POINTS)
+    crossings = _crossings(constraint, judged, condition, chosen, grid)
+    if len(crossings) < len(chosen) / 2:
+        return None
+    step = grid[1] - grid[0]
+    fine = np.linspace(crossings.min() - step, crossings.max() + step, _TURN_POINTS)
+    low, high = np.quantile(_crossings(constraint, judged, condition, chosen, fine), [_TURN_SPREAD, 1 - _TURN_SPREAD])
+    return float(low), float(high)
+
+
+def _crossings(
+    constraint: LearnedConstraint, judged: Judged, condition: Condition, chosen: IntArray, grid: FloatArray
+) -> FloatArray:
+    """Where on the grid the judgement of each of the chosen pairs turns, if it does."""
     pairs = Pairs(
         observations=np.repeat(judged.pairs.observations[chosen], len(grid), axis=0),
         actions=np.repeat(judged.pairs.actions[chosen], len(grid), axis=0),
@@ -112,12 +124,5 @@ def turning_zone(constraint: LearnedConstraint, judged: Judged, condition: Condi
     feasible = constraint.is_feasible(moved.observations, moved.actions).reshape(len(chosen), len(grid))
     threshold = condition.high if condition.low == -math.inf else condition.low
     middles = (grid[1:] + grid[:-1]) / 2
-    crossings = []
-    for row in feasible:
-        turns = middles[row[1:] != row[:-1]]
-        if len(turns):
-            crossings.append(float(turns[np.argmin(np.abs(turns - threshold))]))
-    if len(crossings) < len(chosen) / 2:
-        return None
-    low, high = np.quantile(crossings, [_TURN_SPREAD, 1 - _TURN_SPREAD])
-    return float(low), float(high)
+    turns = [middles[row[1:] != row[:-1]] for row in feasible]
+    return np.array([found[np.argmin(np.abs(found - threshold))] for found in turns if len(found)], np.float64)

@@ -32,9 +32,9 @@ class Reading(NamedTuple):
     longer: Explanation | None
     """A longer rule that agrees better by 0.01 or more."""
     interval: OpenInterval | None
-    """For a threshold on one feature: where else it could lie."""
+    """For a threshold on one feature that fits: where else it could lie."""
     turning: tuple[float, float] | None
-    """For a threshold on one feature: where ζ itself crosses its threshold."""
+    """For a threshold on one feature that fits: where ζ itself crosses its threshold."""
     influence: FloatArray
     """[d]: how much each feature matters to ζ"""
     slices: tuple[Slice, ...]
@@ -55,7 +55,7 @@ def read_constraint(
     rule = choose(explanations) if explanations else None
     longer = explanations[-1] if explanations and explanations[-1] is not rule else None
     shares = influence(constraint, judged)
-    condition = threshold_of(rule)
+    condition = threshold_of(rule) if rule is not None and rule.fits else None
     interval = None if condition is None else open_interval(judged, condition)
     turning = None if condition is None else turning_zone(constraint, judged, condition)
     ordered = [find_feature(judged, name) for name in features] or _worth_seeing(rule, judged, shares)

@@ -48,7 +48,9 @@ def interval_lines(interval: OpenInterval, condition: Condition, turning: tuple[
     lowest = "lowest" if condition.low == -math.inf else "highest"
     beyond = "below" if condition.low == -math.inf else "above"
     ends = ["?" if end is None else f"{end:.4g}" for end in (interval.low, interval.high)]
-    lines = [f"The data leave open: from {ends[0]} to {ends[1]}. Any threshold on {name} in there explains them."]
+    lines = [
+        f"The data leave open: from {ends[0]} to {ends[1]}. Where in there the threshold of {name} is, they cannot say."
+    ]
     if interval.contradictory:
         lines = [f"No threshold on {name} explains the evidence without forbidding demonstrations:"]
     lines.append(f"  {interval.proven:.4g} is the {lowest} {name} of the demonstrations, which obey the constraint;")

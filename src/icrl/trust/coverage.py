@@ -16,7 +16,7 @@ from icrl.trust.check import Check, Level
 from icrl.types import BoolArray, FloatArray, Pairs
 
 NAME = "coverage"
-GOOD = 0.5
+GOOD = 0.25
 """Share of what ζ forbids, in the box, that must lie near data."""
 _MOST_FEATURES, _PROBES, _POINTS, _CHUNK = 3, 2_000, 4_000, 200
 _NEAR = 0.95

@@ -1,7 +1,8 @@
 """Held-out demonstrations judged infeasible: the cross-validated false-alarm rate, agents held fixed.
 
 Demonstrations are split by episodes into k folds; ζ is fitted again to the others (`refit.py`) and judges the fold.
-Steps of one episode resemble each other, so the episode is the unit: intervals are over episodes.
+Steps of one episode resemble each other, so the episode is the unit: intervals are over episodes. A refit to all
+demonstrations is the control: if that does not say what the run's ζ says, refits tell nothing about it.
 """
 
 import math
@@ -13,6 +14,7 @@ import numpy as np
 
 from icrl.constraint.learned import LearnedConstraint
 from icrl.demos.dataset import Demonstrations
+from icrl.explain.judged import Judged
 from icrl.trajectories import select
 from icrl.trust.check import Check, Level
 from icrl.trust.refit import Refit
@@ -20,6 +22,8 @@ from icrl.types import BoolArray, FloatArray, Trajectories
 
 NAME = "held-out demonstrations"
 FOLDS = 5
+REPRODUCED = 0.9
+"""Balanced agreement with the run's ζ that a refit to all demonstrations must reach."""
 GOOD, BAD = 0.02, 0.10
 """Rates of infeasible steps up to which, and above which, held-out demonstrations speak for and against ζ."""
 _RESAMPLES, _Z95 = 2_000, 1.959964
@@ -63,9 +67,12 @@ def alarms(constraint: LearnedConstraint, trajectories: Trajectories) -> Alarms:
 
 
 def held_out_alarms(
-    demos: Demonstrations, refit: Refit, on_fold: Callable[[int, int], None] = lambda done, folds: None
+    demos: Demonstrations, refit: Refit, on_fold: Callable[[int, int], None] = lambda done, fits: None
 ) -> Alarms:
-    """Every episode judged by a ζ that was fitted to the other folds; `on_fold(done, folds)` after each."""
+    """Every episode judged by a ζ that was fitted to the other folds; `on_fold(done, fits)` after each.
+
+    The control is counted as the first of the fits.
+    """
     n = demos.trajectories.num_trajectories
     folds = min(FOLDS, n)
     fold_of = np.random.default_rng(0).permutation(n) % folds
@@ -74,8 +81,15 @@ def held_out_alarms(
         held_out = fold_of == fold
         constraint = refit(_part(demos, ~held_out))
         rates[held_out] = alarms(constraint, select(demos.trajectories, held_out)).rates
-        on_fold(fold + 1, folds)
+        on_fold(fold + 2, folds + 1)
     return Alarms(rates)
+
+
+def reproduction(constraint: LearnedConstraint, control: LearnedConstraint, judged: Judged) -> float:
+    """Balanced agreement of the control with the run's ζ on the recorded pairs (plain where ζ judges all alike)."""
+    said = ~control.is_feasible(judged.pairs.observations, judged.pairs.actions)
+    kinds = [kind for kind in (judged.forbidden, ~judged.forbidden) if kind.any()]
+    return float(np.mean([np.mean(said[kind] == judged.forbidden[kind]) for kind in kinds]))
 
 
 def check_held_out(constraint: LearnedConstraint, demos: Demonstrations, held_out: Alarms | None, why: str) -> Check:
