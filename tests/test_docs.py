@@ -1,0 +1,64 @@
+"""The pages that describe the code keep up with it: the Python interface, every method, every logged number."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from icrl.experiment.methods import METHODS
+from icrl.experiment.run_directory import RunDirectory
+from icrl.experiment.runs import run_learning
+from icrl.tasks.lap_grid import lap_grid
+from small_runs import lap_demos, tiny_spec
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def build_api():
+    spec = importlib.util.spec_from_file_location("build_api", DOCS / "build_api.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_python_interface_is_documented_as_it_is():
+    assert (DOCS / "api.md").read_text() == build_api().page(), "run: python docs/build_api.py"
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_every_method_has_a_page(method):
+    page = DOCS / "methods" / f"{method}.md"
+    assert page.exists()
+    assert f"`{method}`" in page.read_text()
+
+
+class Silent:
+    def progressed(self, progress):
+        pass
+
+    def round_done(self, snapshot, metrics):
+        pass
+
+
+@pytest.mark.parametrize("method", ["icrl", "greedy", "gail-constraint"])
+def test_every_logged_number_is_explained(tmp_path, method):
+    run_learning(tiny_spec(method=method), lap_grid(), lap_demos(), tmp_path / "run", Silent())
+    explained = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)?)`", (DOCS / "methods" / "metrics.md").read_text()))
+    logged = set(RunDirectory(tmp_path / "run").metrics()[0])
+    assert len(logged) > 15
+    assert logged <= explained
+
+
+LINK = re.compile(r"\]\(([^)#]+?)(?:#[^)]*)?\)")
+
+
+@pytest.mark.parametrize(
+    "page",
+    sorted([*DOCS.rglob("*.md"), DOCS.parent / "README.md"]),
+    ids=lambda path: str(path.relative_to(DOCS.parent)),
+)
+def test_links_between_pages_lead_somewhere(page):
+    targets = [target for target in LINK.findall(page.read_text()) if "://" not in target]
+    broken = [target for target in targets if not (page.parent / target).exists()]
+    assert broken == []
