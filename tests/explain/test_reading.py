@@ -9,6 +9,7 @@ import pytest
 
 from icrl.cli import main
 from icrl.constraint.features import select_features
+from icrl.demos.formats import save_demos
 from icrl.errors import InputError
 from icrl.explain.judged import feature_values, influence, judge_pairs, with_feature
 from icrl.explain.reading import read_constraint
@@ -126,3 +127,22 @@ def test_reading_needs_neither_jax_nor_mujoco_nor_matplotlib():
     code = "import sys, icrl.explain.reading; print(sorted({'jax', 'mujoco', 'matplotlib'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_run_whose_environment_is_gone_can_still_be_read(tmp_path, capsys):
+    _, demos, _ = wall_run("half-cheetah-wall", tmp_path)
+    save_demos(demos, tmp_path / "logs.npz")
+    config = json.loads((tmp_path / "config.json").read_text())
+    config |= {"task": "a_module_that_is_gone:make_env", "demos": str(tmp_path / "logs.npz")}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    main(["explain", str(tmp_path)])
+    assert "x <= -2" in capsys.readouterr().out
+
+
+def test_demonstrations_must_be_named(tmp_path, capsys):
+    wall_run("half-cheetah-wall", tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text()) | {"demos": None}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(SystemExit):
+        main(["explain", str(tmp_path)])
+    assert "names no demonstrations" in capsys.readouterr().err

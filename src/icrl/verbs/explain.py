@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import tyro
 from tyro.conf import Positional
 
 if TYPE_CHECKING:
     from icrl.demos.dataset import Demonstrations
-    from icrl.demos.formats_table import ColumnMapping
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +31,6 @@ def run(arguments: list[str]) -> None:
     from rich.console import Console
 
     from icrl.constraint.learned import load_constraint
-    from icrl.experiment.inputs import columns_of_run
     from icrl.experiment.run_directory import CONSTRAINT, RunDirectory, write_json
     from icrl.explain.reading import read_constraint
     from icrl.report.explain_picture import draw_reading
@@ -45,7 +43,7 @@ def run(arguments: list[str]) -> None:
     record = args.directory / VISITED
     picture = args.out or args.directory / "explain.png"
     with console.status("reading the constraint"):
-        demos = load_run_demos(args.demos or config.get("demos"), columns_of_run(config) if not args.demos else None)
+        demos = load_run_demos(config, args.demos)
         visited = load_visited(record) if record.exists() else None
         reading = read_constraint(constraint, demos.trajectories, visited, args.features)
         draw_reading(reading, f"{config.get('task')}, {config.get('method')}, seed {config.get('seed')}", picture)
@@ -54,14 +52,16 @@ def run(arguments: list[str]) -> None:
     console.print(f"Look at {picture}", highlight=False, soft_wrap=True)
 
 
-def load_run_demos(source: str | None, columns: "ColumnMapping | None" = None) -> "Demonstrations":
-    """The demonstrations that a run names, without its environment."""
-    from icrl.demos.dataset import shipped_demos
+def load_run_demos(config: dict[str, Any], given: str | None) -> "Demonstrations":
+    """The demonstrations of a run, or those given, as its task takes them; as they are if its environment is gone."""
     from icrl.demos.formats import load_demos
     from icrl.errors import InputError
-    from icrl.experiment.inputs import SHIPPED
+    from icrl.experiment.inputs import columns_of_run, demos_of_run, open_demos, scenario_of_run
 
-    if source is None:
+    if given is None and config.get("demos") is None:
         raise InputError("this run names no demonstrations: give those that its constraint was learned from, --demos.")
-    path = shipped_demos(source.removeprefix(SHIPPED)) if source.startswith(SHIPPED) else source
-    return load_demos(path, columns)
+    try:
+        scenario = scenario_of_run(config)
+    except InputError:
+        return load_demos(given or str(config.get("demos")), None if given else columns_of_run(config))
+    return demos_of_run(config, scenario) if given is None else open_demos(given, scenario)[0]
