@@ -1,0 +1,399 @@
+"""Why ICRL collapses on HalfCheetah, and what stops it: three links of the chain, each measured alone.
+
+1. What is evidence: zeta is fitted to scouts and demonstrations with parts of the objective left out. Where does it
+   forbid, and where should it not?
+2. The sample term does not saturate: logits and costs with and without `sample_floor`, after one fit and after four
+   times as many updates.
+3. A backward runner is turned by ending the episode, not by a multiplier, and a fresh agent is quicker: the forward
+   step alone, under the true cost.
+
+Run `python benchmarks/collapse.py`: it trains its own scouts and agents (seeds 20 to 22, which no table of results
+reports) and writes results/collapse/: a JSON file and a figure per link, table.md and command.txt. What was trained or
+fitted is kept in runs/collapse/, so that a second call only writes; delete that folder to measure afresh.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import islice, product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
+
+from icrl.agent.forward_step import forward_step, generator
+from icrl.agent.rollout import sample_trajectories
+from icrl.agent.state import AgentState, init_agent, policy_of
+from icrl.config import BackwardConfig, ForwardConfig, Respect
+from icrl.constraint.backward_step import ConstraintState, backward_step, constraint_cost, init_constraint
+from icrl.constraint.features import extract, select_features
+from icrl.constraint.network import logits, to_numpy
+from icrl.demos.collect import true_cost
+from icrl.demos.dataset import Demonstrations, shipped_demos
+from icrl.demos.formats import load_demos
+from icrl.demos.formats_npz import save_npz
+from icrl.evaluate import evaluate_policy
+from icrl.evidence import Scouting, scout_on
+from icrl.experiment.run_directory import library_versions, write_json
+from icrl.presets import preset
+from icrl.report.figures import figure_file
+from icrl.rounds import chance_horizon, num_rounds, rounds_per_scout
+from icrl.tasks.registry import make_scenario
+from icrl.tasks.truth import WALL_X
+from icrl.trajectories import join
+from icrl.types import AnyArray, FloatArray, Trajectories
+
+SCENARIO = make_scenario("half-cheetah-wall")
+TASK, CONFIG = SCENARIO.task, preset("default", "half-cheetah-wall")
+FEATURES = select_features(TASK, CONFIG.features, CONFIG.backward.input_clip)
+SEEDS, TURNED_SEEDS = (20, 21, 22), (20, 21)
+EDGES = (-10.0, -5.0, -3.0, -1.0, 0.0, 1.0, 5.0)
+FINE_EDGES = tuple(float(x) for x in range(-12, 13))
+PRETRAINING, TURNING, EPISODES = 6, 5, 20
+"""Forward steps without and with the true cost, and episodes that judge the agent after each of the latter."""
+CACHE, OUT = Path("runs/collapse"), Path("results/collapse")
+COMMAND = "python benchmarks/collapse.py"
+Rows = list[dict[str, Any]]
+
+
+class Fit(NamedTuple):
+    """How a zeta is fitted: changes of the default objective, and of the evidence."""
+
+    changes: dict[str, Any]
+    first_round: bool = False
+    """Scouts are sampled after one round instead of when they return."""
+    chance: tuple[int, int] = (CONFIG.forward.num_envs, chance_horizon(TASK))
+    """Episodes and steps of what chance does."""
+
+    @property
+    def backward(self) -> BackwardConfig:
+        return replace(CONFIG.backward, **self.changes)
+
+
+_PAPER = {"presumption": 0.0, "feature_sparsity": 0.0, "sparsity": 0.5}
+FITS = {
+    "default": Fit({}),
+    "no presumption": Fit({"presumption": 0.0}),
+    "no lasso": Fit({"feature_sparsity": 0.0}),
+    "neither presumption nor lasso": Fit({"presumption": 0.0, "feature_sparsity": 0.0}),
+    "no demo_tail": Fit({"demo_tail": 0.0}),
+    "no sample_floor": Fit({"sample_floor": None}),
+    "scouts after one round": Fit({}, first_round=True),
+    "chance: 10 half episodes": Fit({}, chance=(10, TASK.horizon // 2)),
+    "the paper's regulariser instead": Fit(_PAPER),
+}
+SATURATION = {
+    "default": Fit({}),
+    "default without floor": Fit({"sample_floor": None}),
+    "paper's loss with floor": Fit({**_PAPER, "demo_tail": 0.0}),
+    "paper's loss": Fit({**_PAPER, "demo_tail": 0.0, "sample_floor": None}),
+}
+UPDATES, QUANTILES = (CONFIG.backward.updates, 4 * CONFIG.backward.updates), (0.01, 0.5, 0.99)
+LAGRANGIAN = replace(CONFIG.forward, respect=Respect.lagrangian)
+ARMS = {
+    "multiplier": (LAGRANGIAN, False),
+    "multiplier, scaled": (replace(LAGRANGIAN, scale_cost_advantages=True), False),
+    "terminate": (CONFIG.forward, False),
+    "terminate, fresh agent": (CONFIG.forward, True),
+    "multiplier, fresh agent": (LAGRANGIAN, True),
+}
+"""Forward step under the true cost, and whether it begins with a fresh agent. All carry both critics (those that do not
+need the second one learn it for nothing), so that the same pre-trained agent serves all."""
+
+
+class Evidence(NamedTuple):
+    """What one seed's scouts do after one round (`first`) and as they return, and its untrained agent (`chance`)."""
+
+    first: Trajectories
+    last: Trajectories
+    chance: Trajectories
+    card: dict[str, Any]
+
+
+def means_by_bin(x: FloatArray, values: AnyArray, edges: tuple[float, ...]) -> list[float | None]:
+    """Mean value where x is in (−∞, e₀], (e₀, e₁], ..., (eₙ, ∞); None where nobody was. Shapes: [n], [n]."""
+    index = np.searchsorted(np.asarray(edges), x, side="left")
+    return [share(values[index == b]) for b in range(len(edges) + 1)]
+
+
+def share(values: AnyArray) -> float | None:
+    """Their mean; None if there are none."""
+    return round(float(np.mean(values)), 4) if values.size else None
+
+
+def shorten(trajectories: Trajectories, episodes: int, steps: int) -> Trajectories:
+    """The first steps of the first episodes."""
+    return Trajectories(
+        observations=trajectories.observations[:episodes, :steps],
+        actions=trajectories.actions[:episodes, :steps],
+        rewards=trajectories.rewards[:episodes, :steps],
+        lengths=np.minimum(trajectories.lengths[:episodes], steps),
+    )
+
+
+def pairs(trajectories: Trajectories) -> tuple[FloatArray, FloatArray]:
+    return trajectories.observations[trajectories.mask], trajectories.actions[trajectories.mask]
+
+
+def made_with(*settings: object) -> dict[str, str]:
+    """What a kept result depends on: made with anything else, it is made again."""
+    return {**library_versions(), "settings": repr(settings)}
+
+
+def kept(path: Path, settings: object, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What `make` returned when it was last called with these settings."""
+    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"made_with": None}
+    if found.pop("made_with") != made_with(settings):
+        found = make()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, {**found, "made_with": made_with(settings)})
+    return found
+
+
+def sample(key: Any, agent: AgentState, episodes: int) -> Trajectories:
+    rng = generator(key)
+    policy = policy_of(agent, TASK, CONFIG.forward)
+    return sample_trajectories(rng, policy, TASK.make_env(episodes), TASK.horizon, int(rng.integers(2**31)))
+
+
+def send_scout(key: Any, demos: Demonstrations) -> list[Trajectories]:
+    """Train a fresh agent without any constraint until it returns; what it does after each round."""
+    env, found = TASK.make_env(CONFIG.forward.num_envs), []
+    agent = init_agent(generator(key), TASK, CONFIG.forward)
+    scouting, returned = Scouting(1, 0, rounds_per_scout(num_rounds(TASK, CONFIG), CONFIG)), False
+    while not returned:
+        key, key_forward, key_sample = jax.random.split(key, 3)
+        agent, _ = forward_step(key_forward, agent, TASK, env, None, CONFIG.forward)
+        found.append(sample(key_sample, agent, CONFIG.num_samples))
+        scouting, returned = scout_on(scouting, found[-1], demos, CONFIG)
+    return found
+
+
+def evidence_of(seed: int, demos: Demonstrations) -> Evidence:
+    """Sampled once, then read from `CACHE`."""
+    paths = [CACHE / f"evidence-{seed}-{name}.npz" for name in ("first", "last", "chance")]
+    if not all(p.exists() and load_demos(p).card["made_with"] == made_with(CONFIG) for p in paths):
+        keys = jax.random.split(jax.random.key(seed), CONFIG.scouts + 1)
+        scouts = [send_scout(key, demos) for key in keys[1:]]
+        untrained = init_agent(generator(keys[1]), TASK, CONFIG.forward)  # the first scout before it began
+        chance = sample(keys[0], untrained, CONFIG.forward.num_envs)
+        parts = (join([rounds[0] for rounds in scouts]), join([rounds[-1] for rounds in scouts]), chance)
+        returns = [float(np.mean(rounds[-1].returns)) for rounds in scouts]
+        card = {"made_with": made_with(CONFIG), "rounds": [len(rounds) for rounds in scouts], "returns": returns}
+        CACHE.mkdir(parents=True, exist_ok=True)
+        for path, part in zip(paths, parts, strict=True):
+            save_npz(Demonstrations(trajectories=part, discrete=TASK.discrete, card=card), path)
+    found = [load_demos(path) for path in paths]
+    return Evidence(found[0].trajectories, found[1].trajectories, found[2].trajectories, found[0].card)
+
+
+def fits_of(fit: Fit, evidence: Evidence, demos: Demonstrations, seed: int) -> Iterator[ConstraintState]:
+    """A fresh zeta after 1, 2, ... times the default's updates, as one long fit."""
+    config, scouts = fit.backward, evidence.first if fit.first_round else evidence.last
+    innocents = shorten(evidence.chance, *fit.chance) if config.presumption > 0 else None
+    state = init_constraint(np.random.default_rng(seed), FEATURES, config)
+    while True:
+        state, _ = backward_step(state, demos.trajectories, scouts, FEATURES, config, innocents=innocents)
+        yield state
+
+
+def judge_fit(fit: Fit, evidence: Evidence, demos: Demonstrations, seed: int) -> dict[str, Any]:
+    """Link 1: where a zeta forbids, on the same states whatever it was fitted to."""
+    state = next(fits_of(fit, evidence, demos, seed))
+    cost = constraint_cost(state, FEATURES, fit.backward)
+    sources = {"scouts": pairs(evidence.last), "chance": pairs(evidence.chance), "demos": pairs(demos.trajectories)}
+    places = {name: observations[:, 0] for name, (observations, _) in sources.items()}
+    judged = {name: cost(*found) > 0.5 for name, found in sources.items()}
+    x, infeasible = np.concatenate(list(places.values())), np.concatenate(list(judged.values()))
+    deviations = np.std(np.concatenate([extract(FEATURES, *found) for found in sources.values()]), axis=0)
+    weights = deviations * np.linalg.norm(np.asarray(state.params[0].weight), axis=1)
+    return {
+        "hit_rate": share(infeasible[x <= WALL_X]),
+        "false_alarm_rate": share(infeasible[x > 0]),
+        "hit_rate_of": {name: share(judged[name][places[name] <= WALL_X]) for name in sources},
+        "false_alarm_rate_of": {name: share(judged[name][places[name] > 0]) for name in sources},
+        "infeasible_by_bin": means_by_bin(x, infeasible, EDGES),
+        "infeasible_by_fine_bin": means_by_bin(x, infeasible, FINE_EDGES),
+        "feature_weights": {FEATURES.names[i]: round(float(weights[i]), 4) for i in np.argsort(-weights)},
+    }
+
+
+def judge_saturation(fit: Fit, evidence: Evidence, demos: Demonstrations, seed: int) -> dict[str, Any]:
+    """Link 2: logits and scouts' costs after one fit and after four times as many updates."""
+    found, scouts = {}, pairs(evidence.last)
+    for times, state in enumerate(islice(fits_of(fit, evidence, demos, seed), 4), start=1):
+        if times * fit.backward.updates in UPDATES:
+            logit = partial(logits, to_numpy(state.params), activation=fit.backward.activation)
+            cost = constraint_cost(state, FEATURES, fit.backward)(*scouts)
+            found[str(times * fit.backward.updates)] = {
+                "logit_of_scouts": np.quantile(logit(extract(FEATURES, *scouts)), QUANTILES).tolist(),
+                "logit_of_demos": np.quantile(logit(extract(FEATURES, *pairs(demos.trajectories))), QUANTILES).tolist(),
+                "cost_deviation": float(np.std(cost)),
+                "cost_above_0.99": share(cost > 0.99),
+                "mean_cost_by_fine_bin": means_by_bin(scouts[0][:, 0], cost, FINE_EDGES),
+            }
+    return found
+
+
+def pretrain(seed: int) -> AgentState:
+    """An agent that never heard of a constraint, with both critics."""
+    key, env = jax.random.key(seed), TASK.make_env(LAGRANGIAN.num_envs)
+    agent = init_agent(generator(key), TASK, LAGRANGIAN)
+    for index in range(PRETRAINING):
+        agent, _ = forward_step(jax.random.fold_in(key, index), agent, TASK, env, None, LAGRANGIAN)
+    return agent
+
+
+def turn(agent: AgentState, config: ForwardConfig, seed: int) -> dict[str, Any]:
+    """Link 3: the forward step under the true cost, and the truth about the agent before it and after each."""
+    key, env = jax.random.key(seed + 1000), TASK.make_env(config.num_envs)
+    curve = [{"steps": 0, **evaluate_policy(SCENARIO, policy_of(agent, TASK, config), EPISODES, seed)._asdict()}]
+    for index in range(TURNING):
+        agent, info = forward_step(jax.random.fold_in(key, index), agent, TASK, env, true_cost(SCENARIO), config)
+        truth = evaluate_policy(SCENARIO, policy_of(agent, TASK, config), EPISODES, seed + index + 1)
+        sizes = {"multiplier": info.multiplier, "cost_advantage_std": info.cost_advantage_std}
+        curve.append({"steps": (index + 1) * info.steps, **truth._asdict(), **sizes})
+    return {"curve": curve}
+
+
+def study_turning(seed: int, tick: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+    """Every arm of link 3 from one pre-trained agent, which is trained when the first arm needs it."""
+    trained: list[AgentState] = []
+    fresh = init_agent(generator(jax.random.key(seed + 500)), TASK, LAGRANGIAN)
+
+    def run(config: ForwardConfig, is_fresh: bool) -> dict[str, Any]:
+        if not is_fresh and not trained:
+            trained.append(pretrain(seed))
+        return turn(fresh if is_fresh else trained[0], config, seed)
+
+    for number, (name, (config, is_fresh)) in enumerate(ARMS.items()):
+        found = kept(
+            CACHE / f"turning-{seed}-{number}.json", (PRETRAINING, TURNING, config), partial(run, config, is_fresh)
+        )
+        tick(f"link 3, seed {seed}, {name}: violation rates {[round(p['violation_rate'], 2) for p in found['curve']]}")
+        yield {"arm": name, "seed": seed, "curve": found["curve"]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=OUT)
+    arguments = parser.parse_args()
+    demos = load_demos(shipped_demos("half-cheetah-wall.npz"))
+    items = len(SEEDS) * (1 + len(FITS) + len(SATURATION)) + len(TURNED_SEEDS) * len(ARMS)
+    with Progress(*Progress.get_default_columns(), MofNCompleteColumn(), TimeElapsedColumn()) as progress:
+        bar = progress.add_task("collapse", total=items)
+
+        def tick(text: str) -> None:
+            progress.advance(bar)
+            progress.console.print(text, highlight=False, soft_wrap=True)
+
+        evidence: dict[int, Evidence] = {}
+        for seed in SEEDS:
+            evidence[seed] = evidence_of(seed, demos)
+            tick(f"scouts of seed {seed}: returns {evidence[seed].card['returns']}")
+        links: list[Rows] = []
+        for name, judge, fits in (("evidence", judge_fit, FITS), ("saturation", judge_saturation, SATURATION)):
+            links.append([])
+            for (number, (variant, fit)), seed in product(enumerate(fits.items()), SEEDS):
+                make = partial(judge, fit, evidence[seed], demos, seed)
+                found = kept(CACHE / f"{name}-{seed}-{number}.json", (fit, fit.backward), make)
+                links[-1].append({"variant": variant, "seed": seed, **found})
+                tick(f"{name}, seed {seed}, {variant}: hit rate {found.get('hit_rate', 'not measured')}")
+        links.append([row for seed in TURNED_SEEDS for row in study_turning(seed, tick)])
+    write(demos, evidence, links, arguments.out)
+
+
+def write(demos: Demonstrations, evidence: dict[int, Evidence], links: list[Rows], out: Path) -> None:
+    """The studies as JSON, figures and a table."""
+    out.mkdir(parents=True, exist_ok=True)
+    lowest = float(np.min(pairs(demos.trajectories)[0][:, 0]))
+    facts = {
+        "command": COMMAND, "task": TASK.name, "versions": library_versions(),
+        "bin_edges": EDGES, "fine_bin_edges": FINE_EDGES,
+        "demonstrations": {"mean_return": float(np.mean(demos.trajectories.returns)), "lowest_x": lowest},
+        "scouts": {seed: {k: e.card[k] for k in ("rounds", "returns")} for seed, e in evidence.items()},
+    }  # fmt: skip
+    paths = [out / "link1_evidence", out / "link2_saturation", out / "link3_turning"]
+    for path, rows in zip(paths, links, strict=True):
+        write_json(path.with_suffix(".json"), {**facts, "rows": rows})
+    label = "share of visited states judged infeasible"
+    draw_fits(links[0], {"": lambda row: row["infeasible_by_fine_bin"]}, 3, lowest, label, paths[0])
+    curves = {f"{n} updates": partial(lambda n, row: row[str(n)]["mean_cost_by_fine_bin"], n) for n in UPDATES}
+    draw_fits(links[1], curves, 4, lowest, "mean cost 1 − ζ of scouts' states", paths[1])
+    draw_turning(links[2], paths[2])
+    (out / "command.txt").write_text(COMMAND + "\n")
+    (out / "table.md").write_text("\n".join(table(links)) + "\n")
+
+
+def draw_fits(rows: Rows, curves: dict[str, Any], columns: int, lowest: float, label: str, path: Path) -> None:
+    """A quantity in fine bins of x, one panel per variant: each seed faint, their mean (where all have one) bold."""
+    names = list(dict.fromkeys(row["variant"] for row in rows))
+    centres = np.array([FINE_EDGES[0] - 0.5, *(edge + 0.5 for edge in FINE_EDGES)])
+    with figure_file(path, (12.0, 1.2 + 2.4 * len(names) / columns)) as figure:
+        grid = figure.subplots(len(names) // columns, columns, sharex=True, sharey=True)
+        for axes, name in zip(grid.ravel(), names, strict=True):
+            for (title, curve), colour in zip(curves.items(), ("#0072B2", "#D55E00"), strict=False):
+                values = np.array([curve(row) for row in rows if row["variant"] == name], np.float64)
+                axes.plot(centres, values.T, color=colour, alpha=0.35, linewidth=0.8)
+                axes.plot(centres, np.mean(values, axis=0), color=colour, linewidth=2.0, label=title)
+            axes.axvline(WALL_X, color="#B22222", linewidth=1.2)
+            axes.axvline(lowest, color="#111111", linewidth=1.0, linestyle=":")
+            axes.set_title(name)
+        if len(curves) > 1:
+            axes.legend(frameon=False)
+        figure.supxlabel("x of the torso (m); red: the true wall, dotted: the lowest x of the demonstrations")
+        figure.supylabel(label)
+
+
+def draw_turning(rows: Rows, path: Path) -> None:
+    with figure_file(path, (12.0, 4.5)) as figure:
+        for axes, key in zip(figure.subplots(1, 2), ("violation_rate", "true_return"), strict=True):
+            for name, colour in zip(ARMS, ("#D55E00", "#E69F00", "#56B4E9", "#0072B2", "#CC79A7"), strict=True):
+                curves = [row["curve"] for row in rows if row["arm"] == name]
+                steps, values = [p["steps"] for p in curves[0]], np.array([[p[key] for p in c] for c in curves])
+                axes.plot(steps, values.T, color=colour, alpha=0.4, linewidth=0.8)
+                axes.plot(steps, np.mean(values, axis=0), color=colour, linewidth=2.0, label=name)
+            axes.set_xlabel("environment steps under the true cost")
+            axes.set_ylabel(key.replace("_", " "))
+        axes.legend(frameon=False)
+
+
+def table(links: list[Rows]) -> Iterator[str]:
+    """The same in numbers: means over seeds, and the range where it matters."""
+    yield f"## What is evidence?\n\nShare of states judged infeasible; HalfCheetah, seeds {SEEDS}.\n"
+    bins = [f"x ≤ {EDGES[0]:g}", *(f"to {e:g}" for e in EDGES[1:]), f"x > {EDGES[-1]:g}"]
+    yield f"| fit | hits, x ≤ −3 (range) | false alarms, x > 0 (range) | {' | '.join(bins)} | heaviest features |"
+    yield "| --- | " + "---: | " * (2 + len(bins)) + "--- |"
+    for name in FITS:
+        rows = [row for row in links[0] if row["variant"] == name]
+        shares = np.mean([row["infeasible_by_bin"] for row in rows], axis=0)
+        weights = {f: np.mean([row["feature_weights"][f] for row in rows]) for f in FEATURES.names}
+        heavy = ", ".join(f"{f} {weights[f]:.2f}" for f in sorted(weights, key=lambda f: -weights[f])[:3])
+        found = [[row[key] for row in rows] for key in ("hit_rate", "false_alarm_rate")]
+        ranges = " | ".join(f"{np.mean(v):.3f} ({min(v):.3f} to {max(v):.3f})" for v in found)
+        yield f"| {name} | {ranges} | {' | '.join(f'{s:.2f}' for s in shares)} | {heavy} |"
+    yield "\n![](link1_evidence.png)\n\n## The sample term does not saturate\n\nLogits: quantiles 1 %, 50 %, 99 %.\n"
+    yield "| loss | updates | logits of scouts | logits of demonstrations | deviation of scouts' cost | cost > 0.99 |"
+    yield "| --- | ---: | --- | --- | ---: | ---: |"
+    for name, updates in product(SATURATION, map(str, UPDATES)):
+        cells = [row[updates] for row in links[1] if row["variant"] == name]
+        keys = ("logit_of_scouts", "logit_of_demos", "cost_deviation", "cost_above_0.99")
+        scouts, demos, deviation, above = (np.mean([cell[key] for cell in cells], axis=0) for key in keys)
+        logit = " | ".join(", ".join(f"{q:.1f}" for q in of) for of in (scouts, demos))
+        yield f"| {name} | {updates} | {logit} | {deviation:.3f} | {above:.2f} |"
+    yield "\n![](link2_saturation.png)\n\n## Turning a backward runner, under the true cost\n"
+    heads = " | ".join(f"violations at {point['steps']:,}" for point in links[2][0]["curve"])
+    yield f"| forward step | seed | {heads} | true return | λ |\n| --- |{' ---: |' * (TURNING + 4)}"
+    for row in links[2]:
+        rates, end = " | ".join(f"{point['violation_rate']:.2f}" for point in row["curve"]), row["curve"][-1]
+        yield f"| {row['arm']} | {row['seed']} | {rates} | {end['true_return']:,.0f} | {end['multiplier']:.1f} |"
+    versions = ", ".join(f"{name} {number}" for name, number in library_versions().items())
+    yield f"\n![](link3_turning.png)\n\nVersions: {versions}.\n\nMade by:\n\n```\n{COMMAND}\n```"
+
+
+if __name__ == "__main__":
+    main()
