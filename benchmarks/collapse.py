@@ -344,7 +344,7 @@ def draw_fits(rows: Rows, curves: dict[str, Any], columns: int, lowest: float, l
             axes.axvline(lowest, color="#111111", linewidth=1.0, linestyle=":")
             axes.set_title(name)
         if len(curves) > 1:
-            axes.legend(frameon=False)
+            axes.legend(frameon=False, loc="upper right")
         figure.supxlabel("x of the torso (m); red: the true wall, dotted: the lowest x of the demonstrations")
         figure.supylabel(label)
 
@@ -354,12 +354,12 @@ def draw_turning(rows: Rows, path: Path) -> None:
         for axes, key in zip(figure.subplots(1, 2), ("violation_rate", "true_return"), strict=True):
             for name, colour in zip(ARMS, ("#D55E00", "#E69F00", "#56B4E9", "#0072B2", "#CC79A7"), strict=True):
                 curves = [row["curve"] for row in rows if row["arm"] == name]
-                steps, values = [p["steps"] for p in curves[0]], np.array([[p[key] for p in c] for c in curves])
+                steps, values = [p["steps"] / 1000 for p in curves[0]], np.array([[p[key] for p in c] for c in curves])
                 axes.plot(steps, values.T, color=colour, alpha=0.4, linewidth=0.8)
                 axes.plot(steps, np.mean(values, axis=0), color=colour, linewidth=2.0, label=name)
-            axes.set_xlabel("environment steps under the true cost")
+            axes.set_xlabel("thousand environment steps under the true cost")
             axes.set_ylabel(key.replace("_", " "))
-        axes.legend(frameon=False)
+        axes.legend(frameon=False, loc="upper left")
 
 
 def table(links: list[Rows]) -> Iterator[str]:
@@ -384,7 +384,7 @@ def table(links: list[Rows]) -> Iterator[str]:
         keys = ("logit_of_scouts", "logit_of_demos", "cost_deviation", "cost_above_0.99")
         scouts, demos, deviation, above = (np.mean([cell[key] for cell in cells], axis=0) for key in keys)
         logit = " | ".join(", ".join(f"{q:.1f}" for q in of) for of in (scouts, demos))
-        yield f"| {name} | {updates} | {logit} | {deviation:.3f} | {above:.2f} |"
+        yield f"| {name} | {int(updates):,} | {logit} | {deviation:.3f} | {above:.2f} |"
     yield "\n![](link2_saturation.png)\n\n## Turning a backward runner, under the true cost\n"
     heads = " | ".join(f"violations at {point['steps']:,}" for point in links[2][0]["curve"])
     yield f"| forward step | seed | {heads} | true return | λ |\n| --- |{' ---: |' * (TURNING + 4)}"
