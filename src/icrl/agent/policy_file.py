@@ -1,5 +1,11 @@
-"""A policy on disk: `policy.safetensors`, layers and observation scaling; NumPy alone reads and uses it."""
+"""A policy on disk: `policy.safetensors`, layers and observation scaling; NumPy alone reads and uses it.
 
+The file's metadata hold a checksum of the tensors, because a flipped bit of a weight is a weight too. A file without
+metadata is of an earlier version, and is read as it is.
+"""
+
+import hashlib
+import json
 import os
 from pathlib import Path
 
@@ -13,6 +19,10 @@ from icrl.agent.state import Policy
 from icrl.errors import InputError
 from icrl.tasks.task import Task
 from icrl.types import AnyArray
+
+CHECKSUM = "checksum"
+MAX_WEIGHT, MAX_LOG_STD = 1e10, 50.0
+"""No training leads beyond these; float32 would overflow somewhere beyond them."""
 
 
 def save_policy(policy: Policy, path: Path) -> None:
@@ -29,14 +39,20 @@ def save_policy(policy: Policy, path: Path) -> None:
             "num_seen": policy.moments.num_seen,
         }
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_bytes(save({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}))
-    os.replace(temporary, path)
+    tensors = {name: np.array(tensor, order="C") for name, tensor in tensors.items()}  # keeps the shape of a scalar
+    try:
+        temporary.write_bytes(save(tensors, metadata={CHECKSUM: _checksum(tensors)}))
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def load_policy(path: Path, task: Task) -> Policy:
     """Read a policy for the task it was trained on."""
     try:
-        tensors = load(path.read_bytes())
+        data = path.read_bytes()
+        tensors = load(data)
+        _check_sum(tensors, data)
         depth = sum(name.endswith(".weight") for name in tensors)
         layers = tuple((tensors[f"layer{i}.weight"], tensors[f"layer{i}.bias"]) for i in range(depth))
         moments = (
@@ -44,15 +60,47 @@ def load_policy(path: Path, task: Task) -> Policy:
         )
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist: a run writes it at the end of its first round.") from error
-    except (OSError, KeyError, ValueError, SafetensorError) as error:
-        raise InputError(f"{path} is not a policy of icrl: {error}") from error
+    except (OSError, KeyError, ValueError, TypeError, SafetensorError) as error:
+        raise InputError(f"{path} is not a policy of icrl: {error!s:.300}") from error
+    _check_tensors(tensors, depth, path)
     policy = Policy(
         layers=PolicyLayers(layers, tensors.get("log_std")), moments=moments, action_space=task.action_space
     )
     _check_fit(policy, task, path)
-    if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
-        raise InputError(f"{path} holds values that are not finite: the file is damaged, or the training diverged.")
     return policy
+
+
+def _checksum(tensors: dict[str, AnyArray]) -> str:
+    """SHA-256 of names, types, shapes and values."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        digest.update(f"{name} {tensor.dtype} {tensor.shape} ".encode())
+        digest.update(tensor.tobytes())
+    return digest.hexdigest()
+
+
+def _check_sum(tensors: dict[str, AnyArray], data: bytes) -> None:
+    """The tensors are those that were saved, where the file says which those were."""
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    if "__metadata__" in header and header["__metadata__"].get(CHECKSUM) != _checksum(tensors):
+        raise ValueError("its values are not those that were saved (the checksum differs): copy it again.")
+
+
+def _check_tensors(tensors: dict[str, AnyArray], depth: int, path: Path) -> None:
+    """Nothing but a policy's tensors, of their types and ranks, with finite values of sensible size."""
+    ranks = {f"layer{i}.{part}": rank for i in range(depth) for part, rank in (("weight", 2), ("bias", 1))}
+    ranks |= {"log_std": 1, "mean": 1, "variance": 1, "num_seen": 0}
+    for name, tensor in tensors.items():
+        kind = np.float64 if name in ("mean", "variance", "num_seen") else np.float32
+        # moments of earlier versions were saved with num_seen as [1]
+        if tensor.dtype != kind or tensor.ndim not in ((0, 1) if name == "num_seen" else (ranks.get(name),)):
+            raise InputError(f"{path} is not a policy of icrl: {name} is {tensor.dtype} {list(tensor.shape)}.")
+        limit = MAX_LOG_STD if name == "log_std" else MAX_WEIGHT if name.startswith("layer") else np.inf
+        if not np.isfinite(tensor).all() or np.any(tensor > limit) or (name != "log_std" and np.any(tensor < -limit)):
+            raise InputError(f"{path}: {name} is not finite, or huge: it is damaged, or the training diverged.")
+    if np.any(np.asarray(tensors.get("variance", 0.0)) < 0):
+        raise InputError(f"{path}: variance is negative: the file is damaged.")
 
 
 def _check_fit(policy: Policy, task: Task, path: Path) -> None:

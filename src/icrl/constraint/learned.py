@@ -7,6 +7,7 @@ came from).
 import hashlib
 import itertools
 import json
+import math
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,6 +28,8 @@ from icrl.types import AnyArray, BoolArray, FloatArray
 
 TENSORS, CARD = "constraint.safetensors", "card.json"
 FORMAT = "icrl-constraint-1"
+MAX_WIDTH = 1_000_000
+"""Most observations, and most actions, that a card may state: more means a damaged card."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,6 +55,7 @@ class LearnedConstraint:
             raise InputError(f"a constraint's threshold must be in (0, 1), got {self.threshold!r}.")
         if self.table is None:
             _check_params(self.params, self.features.num_features)
+            _check_overflow(self.params, self.features, self.activation)
         elif self.params or self.table.num_inputs != self.features.num_features:
             raise InputError(
                 f"a constraint is a network or a table, not both, and a table over {self.table.num_inputs} inputs "
@@ -104,11 +108,13 @@ def load_constraint(directory: str | os.PathLike[str]) -> LearnedConstraint:
     path = Path(directory)
     data, text = _read(path / TENSORS), _read(path / CARD)
     try:
-        card = json.loads(text)
-        definition = card["definition"]
+        card = json.loads(text, parse_constant=_finite, parse_float=_finite)
+        definition, provenance = card["definition"], card["provenance"]
+        if not isinstance(definition, dict) or not isinstance(provenance, dict):
+            raise TypeError("definition and provenance must be objects")
         if definition["format"] != FORMAT:
-            raise InputError(f"{path / CARD}: expected format {FORMAT!r}, got {definition['format']!r}.")
-        checksum, provenance = card["checksum"], dict(card["provenance"])
+            raise InputError(f"{path / CARD}: expected format {FORMAT!r}, got {definition['format']!r:.40}.")
+        checksum = card["checksum"]
         features, threshold = _parse_definition(definition)
         # the first cards had no kind: they are networks
         parse = {"network": _parse_network, "table": _parse_table}[definition.get("kind", "network")]
@@ -116,14 +122,14 @@ def load_constraint(directory: str | os.PathLike[str]) -> LearnedConstraint:
         raise
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise InputError(
-            f"{path / CARD} is not the card of a constraint: {error!r}. Save the constraint again."
+            f"{path / CARD} is not the card of a constraint: {error!r:.200}. Save the constraint again."
         ) from error
     try:
         constraint = LearnedConstraint(
             features=features, threshold=threshold, card=provenance, **parse(load_tensors(data), definition)
         )
-    except (SafetensorError, KeyError, ValueError, TypeError) as error:
-        raise InputError(f"{path / TENSORS} does not hold the constraint of its card: {error}") from error
+    except (SafetensorError, KeyError, ValueError, TypeError, OverflowError) as error:
+        raise InputError(f"{path / TENSORS} does not hold the constraint of its card: {error!s:.300}") from error
     if checksum != _checksum(definition, data):
         raise InputError(
             f"{path}: {TENSORS} and the definition in {CARD} do not belong together (checksum differs): one was "
@@ -174,6 +180,17 @@ def _check_params(params: Params, num_inputs: int) -> None:
         raise InputError(f"a constraint must end in 1 logit, got {width if params else 0}.")
 
 
+def _check_overflow(params: Params, features: Features, activation: Activation) -> None:
+    """|x| <= bounds leads to finite logits: |x W + b| <= |x| |W| + |b|, layer by layer, stays within float32."""
+    most = np.max(np.abs(features.bounds.astype(np.float64)), axis=0)  # [f]
+    for i, layer in enumerate(params):
+        most = most @ np.abs(layer.weight.astype(np.float64)) + np.abs(layer.bias.astype(np.float64))
+        if np.max(most) > np.finfo(np.float32).max:
+            raise InputError(f"layer {i} of the constraint overflows: its weights are too large for its inputs.")
+        if activation is Activation.tanh:
+            most = np.minimum(most, 1.0)
+
+
 def _tensors(constraint: LearnedConstraint) -> dict[str, AnyArray]:
     """What `constraint.safetensors` holds."""
     if constraint.table is not None:
@@ -209,19 +226,56 @@ def _definition(constraint: LearnedConstraint) -> dict[str, Any]:
 def _parse_definition(definition: dict[str, Any]) -> tuple[Features, float]:
     """The inverse of `_definition`, as far as both kinds share it."""
     features = Features(
-        names=tuple(str(name) for name in definition["features"]),
-        columns=tuple(int(column) for column in definition["columns"]),
-        lower=tuple(float(value) for value in definition["lower"]),
-        upper=tuple(float(value) for value in definition["upper"]),
-        num_observations=int(definition["num_observations"]),
-        num_actions=int(definition["num_actions"]),
-        discrete=bool(definition["discrete"]),
+        names=tuple(_text(name) for name in definition["features"]),
+        columns=tuple(_whole(column) for column in definition["columns"]),
+        lower=tuple(_number(value) for value in definition["lower"]),
+        upper=tuple(_number(value) for value in definition["upper"]),
+        num_observations=_whole(definition["num_observations"]),
+        num_actions=_whole(definition["num_actions"]),
+        discrete=_truth(definition["discrete"]),
     )
     counts = {len(features.names), len(features.columns), len(features.lower), len(features.upper)}
     width = features.num_observations + features.num_actions
     if len(counts) != 1 or not features.names or not all(0 <= c < width for c in features.columns):
         raise ValueError(f"{sorted(counts)} feature names, columns and bounds over a vector of {width}")
-    return features, float(definition["threshold"])
+    if len(set(features.names)) != len(features.names) or len(set(features.columns)) != len(features.columns):
+        raise ValueError("a feature is named twice")
+    if not all(low <= high for low, high in zip(features.lower, features.upper, strict=True)):
+        raise ValueError("a lower bound is above the upper one")
+    return features, _number(definition["threshold"])
+
+
+def _finite(text: str) -> float:
+    """A number as JSON spells it, but neither NaN nor Infinity nor 1e999."""
+    if not math.isfinite(float(text)):
+        raise ValueError(f"expected a finite number, got {text:.40}")
+    return float(text)
+
+
+def _number(value: Any) -> float:
+    """A number that float32 holds; neither true nor text in quotes."""
+    if type(value) not in (int, float) or not abs(value) <= float(np.finfo(np.float32).max):
+        raise ValueError(f"expected a finite number, got {value!r:.40}")
+    return float(value)
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= MAX_WIDTH:
+        raise ValueError(f"expected a whole number from 0 to {MAX_WIDTH}, got {value!r:.40}")
+    return value
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"expected true or false, got {value!r:.40}")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"expected text, got {value!r:.40}")
+    value.encode()  # half of a surrogate pair passes for text until it is written
+    return value
 
 
 def _parse_table(tensors: dict[str, AnyArray], definition: dict[str, Any]) -> dict[str, Any]:
@@ -230,14 +284,15 @@ def _parse_table(tensors: dict[str, AnyArray], definition: dict[str, Any]) -> di
         raise InputError(f"expected the tensors table.rows, table.feasibility, got {', '.join(sorted(tensors))}.")
     table = Table(rows=tensors["table.rows"], feasibility=tensors["table.feasibility"])
     sizes = [*table.rows.shape, table.num_actions]
-    if sizes != list(definition["table_sizes"]):
-        raise InputError(f"the card states a table of sizes {definition['table_sizes']}, the file holds {sizes}.")
+    stated = [_whole(size) for size in definition["table_sizes"]]
+    if sizes != stated:
+        raise InputError(f"the card states a table of sizes {stated}, the file holds {sizes}.")
     return {"table": table}
 
 
 def _parse_network(tensors: dict[str, AnyArray], definition: dict[str, Any]) -> dict[str, Any]:
     """Layers of the sizes that the card states, and their activation."""
-    sizes = [int(size) for size in definition["layer_sizes"]]
+    sizes = [_whole(size) for size in definition["layer_sizes"]]
     names = [f"layer{i}.{part}" for i in range(len(sizes) - 1) for part in ("weight", "bias")]
     if sorted(names) != sorted(tensors):
         raise InputError(f"expected the tensors {', '.join(names)}, got {', '.join(sorted(tensors)) or 'none'}.")

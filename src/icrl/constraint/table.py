@@ -69,7 +69,8 @@ def nearest(rows: FloatArray, points: AnyArray) -> AnyArray:
     found = np.empty(len(points), np.int64)
     size = max(1, _CHUNK // rows.size)
     for begin in range(0, len(points), size):
-        gaps = points[begin : begin + size, None, :] - rows  # [m, S, r]
+        # in float64: the square of a float32 need not be one
+        gaps = points[begin : begin + size, None, :].astype(np.float64) - rows  # [m, S, r]
         found[begin : begin + size] = np.argmin(np.sum(np.square(gaps), axis=-1), axis=1)
     return found
 
