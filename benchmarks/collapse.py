@@ -313,7 +313,7 @@ def write(demos: Demonstrations, evidence: dict[int, Evidence], links: list[Rows
     lowest = float(np.min(pairs(demos.trajectories)[0][:, 0]))
     facts = {
         "command": COMMAND, "task": TASK.name, "versions": library_versions(),
-        "bin_edges": EDGES, "fine_bin_edges": FINE_EDGES,
+        "bin_edges": EDGES, "fine_bin_edges": FINE_EDGES, "settings": CONFIG,
         "demonstrations": {"mean_return": float(np.mean(demos.trajectories.returns)), "lowest_x": lowest},
         "scouts": {seed: {k: e.card[k] for k in ("rounds", "returns")} for seed, e in evidence.items()},
     }  # fmt: skip
