@@ -55,8 +55,7 @@ EDGES = (-10.0, -5.0, -3.0, -1.0, 0.0, 1.0, 5.0)
 FINE_EDGES = tuple(float(x) for x in range(-12, 13))
 PRETRAINING, TURNING, EPISODES = 6, 5, 20
 """Forward steps without and with the true cost, and episodes that judge the agent after each of the latter."""
-CACHE, OUT = Path("runs/collapse"), Path("results/collapse")
-COMMAND = "python benchmarks/collapse.py"
+CACHE, OUT, COMMAND = Path("runs/collapse"), Path("results/collapse"), "python benchmarks/collapse.py"
 Rows = list[dict[str, Any]]
 
 
@@ -363,20 +362,21 @@ def draw_turning(rows: Rows, path: Path) -> None:
 
 
 def table(links: list[Rows]) -> Iterator[str]:
-    """The same in numbers: means over seeds, and the range where it matters."""
-    yield f"## What is evidence?\n\nShare of states judged infeasible; HalfCheetah, seeds {SEEDS}.\n"
+    """The same in numbers."""
+    yield f"## What is evidence?\n\nShares of states judged infeasible on HalfCheetah, seeds {SEEDS}: at x ≤ −3 hits,"
+    yield "at x > 0 false alarms. By x: means over seeds, of scouts, whole episodes of chance and demonstrations.\n"
     bins = [f"x ≤ {EDGES[0]:g}", *(f"to {e:g}" for e in EDGES[1:]), f"x > {EDGES[-1]:g}"]
-    yield f"| fit | hits, x ≤ −3 (range) | false alarms, x > 0 (range) | {' | '.join(bins)} | heaviest features |"
-    yield "| --- | " + "---: | " * (2 + len(bins)) + "--- |"
+    yield f"| fit | hits of scouts | of chance | false alarms of scouts | of chance | {' | '.join(bins)} | weights |"
+    yield "| --- | " + "---: | " * (4 + len(bins)) + "--- |"
     for name in FITS:
         rows = [row for row in links[0] if row["variant"] == name]
         shares = np.mean([row["infeasible_by_bin"] for row in rows], axis=0)
         weights = {f: np.mean([row["feature_weights"][f] for row in rows]) for f in FEATURES.names}
         heavy = ", ".join(f"{f} {weights[f]:.2f}" for f in sorted(weights, key=lambda f: -weights[f])[:3])
-        found = [[row[key] for row in rows] for key in ("hit_rate", "false_alarm_rate")]
-        ranges = " | ".join(f"{np.mean(v):.3f} ({min(v):.3f} to {max(v):.3f})" for v in found)
+        found = product(("hit_rate_of", "false_alarm_rate_of"), ("scouts", "chance"))
+        ranges = " | ".join(", ".join(f"{row[rate][of]:.3f}" for row in rows) for rate, of in found)
         yield f"| {name} | {ranges} | {' | '.join(f'{s:.2f}' for s in shares)} | {heavy} |"
-    yield "\n![](link1_evidence.png)\n\n## The sample term does not saturate\n\nLogits: quantiles 1 %, 50 %, 99 %.\n"
+    yield "\n![](link1_evidence.png)\n\n## The sample term\n\nMeans over seeds; logits: 1 %, 50 %, 99 %.\n"
     yield "| loss | updates | logits of scouts | logits of demonstrations | deviation of scouts' cost | cost > 0.99 |"
     yield "| --- | ---: | --- | --- | ---: | ---: |"
     for name, updates in product(SATURATION, map(str, UPDATES)):
