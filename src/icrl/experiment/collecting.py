@@ -14,12 +14,14 @@ from icrl.config import ForwardConfig
 from icrl.demos.collect import Training, collect_demos, train_agent
 from icrl.demos.dataset import Demonstrations
 from icrl.demos.formats import save_demos
-from icrl.evaluate import evaluate_policy
+from icrl.evaluate import Truth, evaluate_policy
 from icrl.experiment.run_directory import library_versions, make_folder, to_json
 from icrl.tasks.task import Scenario
 
 _EPISODES = 100
 """Episodes each reference agent is scored on."""
+_AVERAGED = (*Truth._fields, "seconds")
+"""Scores that are the mean of all experts'; their steps and episodes are those of each."""
 
 
 def collect_with_references(
@@ -47,7 +49,7 @@ def collect_with_references(
         )
         seconds = (time.perf_counter() - started) / experts
         scores = [_score(scenario, made, config, seed + index, seconds) for index, made in enumerate(trainings)]
-        expert_score = {name: sum(score[name] for score in scores) / experts for name in scores[0]}
+        expert_score = scores[0] | {name: sum(score[name] for score in scores) / experts for name in _AVERAGED}
         started = time.perf_counter()
         nominal = train_agent(
             scenario.task, None, config, steps, seed, lambda done: progress.update(nominal_bar, completed=done)
