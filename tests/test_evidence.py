@@ -10,7 +10,7 @@ from icrl.constraint.backward_step import backward_step, constraint_cost, init_c
 from icrl.constraint.features import select_features
 from icrl.constraint.objective import loss
 from icrl.demos.dataset import REWARDS_UNKNOWN, Demonstrations
-from icrl.evidence import Evidence, Scouting, fit_zeta, gather, newly_forbidden, out_earning, scout_on
+from icrl.evidence import Evidence, Scouting, fit_zeta, gather, newly_forbidden, out_earning, presumable, scout_on
 from icrl.tasks.lap_grid import lap_grid
 from icrl.trajectories import join, select
 from icrl.types import Trajectories
@@ -131,3 +131,17 @@ def test_zeta_presumes_as_much_innocence_as_leaves_a_constraint():
     cost = constraint_cost(fitted, features, backward)
     assert newly_forbidden(mixed, None, cost) == pytest.approx(0.5)
     assert newly_forbidden(demos, None, cost) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("convicted", "taken"),
+    [
+        ([0.45, 0.46, 0.46], 1),  # presuming half clears nothing
+        ([0.66, 0.77, 0.88], 0),  # every bit clears something: as much as leaves a constraint
+        ([0.0, 0.1, 0.88], 2),  # too little is left of it
+        ([0.0, 0.0, 0.0], 0),  # nothing to convict
+        ([0.5], 0),
+    ],
+)
+def test_as_much_innocence_as_the_evidence_allows(convicted, taken):
+    assert presumable(convicted, 0.2) == taken

@@ -29,8 +29,10 @@ from icrl.demos.dataset import Demonstrations
 from icrl.trajectories import join, select
 from icrl.types import BoolArray, CostFunction, FloatArray, Trajectories
 
-_STRENGTHS = (1.0, 0.5, 0.25, 0.0)
-"""Shares of the presumption of innocence that are tried in turn."""
+_STRENGTHS = (1.0, 0.5, 0.25, 0.125, 0.0)
+"""Shares of the presumption of innocence that are tried."""
+_AS_MUCH = 0.99
+"""Share of a conviction rate that counts as all of it."""
 
 
 class Evidence(NamedTuple):
@@ -117,24 +119,34 @@ def fit_zeta(
     config: LearnConfig,
     objective: Objective,
 ) -> tuple[ConstraintState, BackwardInfo]:
-    """Zeta fitted afresh to all evidence, presuming as much innocence as leaves a constraint at all.
-
-    Chance may do what is forbidden as often as scouts do (half of all random moves go anticlockwise). So the
-    presumption is halved, and at last dropped, until zeta forbids at least `restart_above` of what the scouts do.
-    """
+    """Zeta fitted afresh to all evidence, presuming as much innocence as the evidence allows (`presumable`)."""
     start = init_constraint(rng, features, config.backward)
-    for strength in _STRENGTHS:
+    guilty = select(evidence.trajectories, evidence.weights > 0)
+    strengths = _STRENGTHS if innocents is not None and config.backward.presumption > 0 else (0.0,)
+    fits, convicted = [], []
+    for strength in strengths:
         backward = replace(config.backward, presumption=strength * config.backward.presumption)
         state, info = backward_step(
             start, demos, evidence.trajectories, features, backward, evidence.weights, objective,
             innocents if strength > 0 else None,
         )  # fmt: skip
-        convicted = newly_forbidden(
-            select(evidence.trajectories, evidence.weights > 0), None, constraint_cost(state, features, backward)
-        )
-        if convicted >= (config.restart_above or 0.0):
-            break
-    return state, info
+        fits.append((state, info))
+        convicted.append(newly_forbidden(guilty, None, constraint_cost(state, features, backward)))
+    return fits[presumable(convicted, config.restart_above or 0.0)]
+
+
+def presumable(convicted: list[float], least: float) -> int:
+    """Which of several fits to take, by the share of the evidence that each convicts: the first presumes most, the last
+    no innocence.
+
+    Chance may do what is forbidden as often as scouts do (half of all random moves go anticlockwise). Where a fit
+    convicts as much as the last, its presumption clears nothing that the evidence speaks against: the first such fit.
+    Where every bit of presumption clears something (what scouts do for want of skill), the first that convicts `least`.
+    """
+    for index, share in enumerate(convicted[:-1]):
+        if share >= _AS_MUCH * convicted[-1]:
+            return index
+    return next((index for index, share in enumerate(convicted) if share >= least), len(convicted) - 1)
 
 
 def newly_forbidden(samples: Trajectories, old: CostFunction | None, new: CostFunction) -> float:

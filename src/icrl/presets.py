@@ -46,7 +46,7 @@ _BODY = _Sizes(
     initial_log_std=-1.0,
 )
 _SIZES = {
-    "lap-grid": _Sizes(steps=120_000, forward_steps=6_144, rollout_steps=32),
+    "lap-grid": _Sizes(steps=120_000, forward_steps=6_144),
     "bridges": _Sizes(steps=300_000, forward_steps=20_480),
     "half-cheetah-wall": _BODY,
     "ant-wall": _BODY,
