@@ -37,9 +37,9 @@ def test_a_turn_is_whole_chunks_and_one_at_least(monkeypatch):
 def test_batch_is_kept_when_the_number_of_environments_grows():
     for num_envs in (16, 64, 256):
         config = forward_config(Setting(task="ant-wall", num_envs=num_envs, width=32), Respect.lagrangian)
-        assert (config.num_envs, config.num_envs * config.rollout_steps) == (num_envs, 10_240)
+        assert (config.num_envs, config.num_envs * config.rollout_steps) == (num_envs, 2_048)
         assert (config.hidden, config.respect) == ((32, 32), Respect.lagrangian)
-    with pytest.raises(InputError, match=r"divides the 10240 rows of an update, got 7"):
+    with pytest.raises(InputError, match=r"divides the 2048 rows of an update, got 7"):
         forward_config(Setting(task="ant-wall", num_envs=7), Respect.terminate)
     assert plain_ppo(Setting(task="half-cheetah-wall")).target_kl is None
 
