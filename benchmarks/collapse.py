@@ -37,11 +37,11 @@ from icrl.demos.dataset import Demonstrations, shipped_demos
 from icrl.demos.formats import load_demos
 from icrl.demos.formats_npz import save_npz
 from icrl.evaluate import evaluate_policy
-from icrl.evidence import Scouting, scout_on
 from icrl.experiment.run_directory import library_versions, write_json
 from icrl.presets import preset
 from icrl.report.figures import figure_file
-from icrl.rounds import chance_horizon, num_rounds, rounds_per_scout
+from icrl.rounds import chance_horizon, num_rounds
+from icrl.scouting import make_stage_envs, scout_on, scout_round, send_scouts
 from icrl.tasks.registry import make_scenario
 from icrl.tasks.truth import WALL_X
 from icrl.trajectories import join
@@ -62,8 +62,8 @@ class Fit(NamedTuple):
     """How a zeta is fitted: changes of the default objective, and of the evidence."""
 
     changes: dict[str, Any]
-    first_round: bool = False
-    """Scouts are sampled after one round instead of when they return."""
+    at_end: bool = False
+    """Scouts are sampled at the end of their round alone instead of at every stage of it."""
     chance: tuple[int, int] = (CONFIG.forward.num_envs, chance_horizon(TASK))
     """Episodes and steps of what chance does."""
 
@@ -80,7 +80,8 @@ FITS = {
     "neither presumption nor lasso": Fit({"presumption": 0.0, "feature_sparsity": 0.0}),
     "no demo_tail": Fit({"demo_tail": 0.0}),
     "no sample_floor": Fit({"sample_floor": None}),
-    "scouts after one round": Fit({}, first_round=True),
+    "scouts at the end of their round": Fit({}, at_end=True),
+    "half the lasso": Fit({"feature_sparsity": CONFIG.backward.feature_sparsity / 2}),
     "chance: 10 half episodes": Fit({}, chance=(10, TASK.horizon // 2)),
     "the paper's regulariser instead": Fit(_PAPER),
 }
@@ -104,10 +105,10 @@ need the second one learn it for nothing), so that the same pre-trained agent se
 
 
 class Evidence(NamedTuple):
-    """What one seed's scouts do after one round (`first`) and as they return, and its untrained agent (`chance`)."""
+    """What a seed's scouts do at the stages of their last round and at its end, and its untrained agent (`chance`)."""
 
-    first: Trajectories
-    last: Trajectories
+    stages: Trajectories
+    end: Trajectories
     chance: Trajectories
     card: dict[str, Any]
 
@@ -159,30 +160,38 @@ def sample(key: Any, agent: AgentState, episodes: int) -> Trajectories:
     return sample_trajectories(rng, policy, TASK.make_env(episodes), TASK.horizon, int(rng.integers(2**31)))
 
 
-def send_scout(key: Any, demos: Demonstrations) -> list[Trajectories]:
-    """Train a fresh agent without any constraint until it returns; what it does after each round."""
-    env, found = TASK.make_env(CONFIG.forward.num_envs), []
+class Scout(NamedTuple):
+    """What a scout does in the round in which it returns, and how many rounds it took."""
+
+    stages: Trajectories
+    end: Trajectories
+    rounds: int
+
+
+def send_scout(key: Any, demos: Demonstrations) -> Scout:
+    """Train a fresh agent without any constraint until it returns."""
+    env, stage_envs = TASK.make_env(CONFIG.forward.num_envs), make_stage_envs(TASK, CONFIG)
     agent = init_agent(generator(key), TASK, CONFIG.forward)
-    scouting, returned = Scouting(1, 0, rounds_per_scout(num_rounds(TASK, CONFIG), CONFIG)), False
+    first = send_scouts(num_rounds(TASK, CONFIG), CONFIG)
+    scouting, returned = first._replace(left=1), False
     while not returned:
         key, key_forward, key_sample = jax.random.split(key, 3)
-        agent, _ = forward_step(key_forward, agent, TASK, env, None, CONFIG.forward)
-        found.append(sample(key_sample, agent, CONFIG.num_samples))
-        scouting, returned = scout_on(scouting, found[-1], demos, CONFIG)
-    return found
+        agent, _, stages = scout_round(key_forward, agent, TASK, env, stage_envs, CONFIG, lambda _: None)
+        scouting, returned = scout_on(scouting, stages, demos, CONFIG)
+    return Scout(stages, sample(key_sample, agent, CONFIG.num_samples), first.spare - scouting.spare)
 
 
 def evidence_of(seed: int, demos: Demonstrations) -> Evidence:
     """Sampled once, then read from `CACHE`."""
-    paths = [CACHE / f"evidence-{seed}-{name}.npz" for name in ("first", "last", "chance")]
+    paths = [CACHE / f"evidence-{seed}-{name}.npz" for name in ("stages", "end", "chance")]
     if not all(p.exists() and load_demos(p).card["made_with"] == made_with(CONFIG) for p in paths):
         keys = jax.random.split(jax.random.key(seed), CONFIG.scouts + 1)
         scouts = [send_scout(key, demos) for key in keys[1:]]
         untrained = init_agent(generator(keys[1]), TASK, CONFIG.forward)  # the first scout before it began
         chance = sample(keys[0], untrained, CONFIG.forward.num_envs)
-        parts = (join([rounds[0] for rounds in scouts]), join([rounds[-1] for rounds in scouts]), chance)
-        returns = [float(np.mean(rounds[-1].returns)) for rounds in scouts]
-        card = {"made_with": made_with(CONFIG), "rounds": [len(rounds) for rounds in scouts], "returns": returns}
+        parts = (join([scout.stages for scout in scouts]), join([scout.end for scout in scouts]), chance)
+        returns = [float(np.mean(scout.end.returns)) for scout in scouts]
+        card = {"made_with": made_with(CONFIG), "rounds": [scout.rounds for scout in scouts], "returns": returns}
         CACHE.mkdir(parents=True, exist_ok=True)
         for path, part in zip(paths, parts, strict=True):
             save_npz(Demonstrations(trajectories=part, discrete=TASK.discrete, card=card), path)
@@ -192,7 +201,7 @@ def evidence_of(seed: int, demos: Demonstrations) -> Evidence:
 
 def fits_of(fit: Fit, evidence: Evidence, demos: Demonstrations, seed: int) -> Iterator[ConstraintState]:
     """A fresh zeta after 1, 2, ... times the default's updates, as one long fit."""
-    config, scouts = fit.backward, evidence.first if fit.first_round else evidence.last
+    config, scouts = fit.backward, evidence.end if fit.at_end else evidence.stages
     innocents = shorten(evidence.chance, *fit.chance) if config.presumption > 0 else None
     state = init_constraint(np.random.default_rng(seed), FEATURES, config)
     while True:
@@ -204,7 +213,7 @@ def judge_fit(fit: Fit, evidence: Evidence, demos: Demonstrations, seed: int) ->
     """Link 1: where a zeta forbids, on the same states whatever it was fitted to."""
     state = next(fits_of(fit, evidence, demos, seed))
     cost = constraint_cost(state, FEATURES, fit.backward)
-    sources = {"scouts": pairs(evidence.last), "chance": pairs(evidence.chance), "demos": pairs(demos.trajectories)}
+    sources = {"scouts": pairs(evidence.stages), "chance": pairs(evidence.chance), "demos": pairs(demos.trajectories)}
     places = {name: observations[:, 0] for name, (observations, _) in sources.items()}
     judged = {name: cost(*found) > 0.5 for name, found in sources.items()}
     x, infeasible = np.concatenate(list(places.values())), np.concatenate(list(judged.values()))
@@ -223,7 +232,7 @@ def judge_fit(fit: Fit, evidence: Evidence, demos: Demonstrations, seed: int) ->
 
 def judge_saturation(fit: Fit, evidence: Evidence, demos: Demonstrations, seed: int) -> dict[str, Any]:
     """Link 2: logits and scouts' costs after one fit and after four times as many updates."""
-    found, scouts = {}, pairs(evidence.last)
+    found, scouts = {}, pairs(evidence.stages)
     for times, state in enumerate(islice(fits_of(fit, evidence, demos, seed), 4), start=1):
         if times * fit.backward.updates in UPDATES:
             logit = partial(logits, to_numpy(state.params), activation=fit.backward.activation)

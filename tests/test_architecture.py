@@ -16,7 +16,7 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 STOREYS = [
     {"types", "errors", "config", "runtime", "trajectories"},
     {"tasks", "demos", "agent", "constraint", "tabular"},
-    {"learn", "evidence", "rounds", "transfer", "evaluate", "baselines", "presets", "visited", "interop"},
+    {"learn", "evidence", "scouting", "rounds", "transfer", "evaluate", "baselines", "presets", "visited", "interop"},
     {"trust", "explain"},
     {"experiment", "report"},
     {"cli", "verbs", "__main__"},
@@ -34,6 +34,8 @@ SAME_STOREY = {
     ("types", "errors"),
     ("trajectories", "types"),
     ("learn", "evidence"),
+    ("learn", "scouting"),
+    ("scouting", "evidence"),
     ("learn", "rounds"),
     ("baselines", "learn"),
     ("transfer", "rounds"),
@@ -45,7 +47,7 @@ SAME_STOREY = {
     ("__main__", "cli"),
 }
 LEARNERS = {
-    "agent", "constraint", "learn", "evidence", "rounds", "transfer", "baselines", "tabular", "demos",
+    "agent", "constraint", "learn", "evidence", "scouting", "rounds", "transfer", "baselines", "tabular", "demos",
     "visited", "trust", "explain", "interop",  # what is said without the truth cannot see it
 }  # fmt: skip
 TRUTH = {"icrl.tasks.truth", "icrl.evaluate"}

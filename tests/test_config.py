@@ -60,6 +60,7 @@ OUT_OF_RANGE = [
     (BackwardConfig, "feature_sparsity", -0.1),
     (LearnConfig, "scouts", -1),
     (LearnConfig, "scout_share", 1.5),
+    (LearnConfig, "scout_stages", 0),
     (LearnConfig, "evidence_margin", -0.1),
     (LearnConfig, "steps", 0),
     (LearnConfig, "num_samples", 0),

@@ -10,7 +10,16 @@ from icrl.constraint.backward_step import backward_step, constraint_cost, init_c
 from icrl.constraint.features import select_features
 from icrl.constraint.objective import loss
 from icrl.demos.dataset import REWARDS_UNKNOWN, Demonstrations
-from icrl.evidence import Evidence, Scouting, fit_zeta, gather, newly_forbidden, out_earning, presumable, scout_on
+from icrl.evidence import (
+    Evidence,
+    evidence_weights,
+    fit_zeta,
+    gather,
+    newly_forbidden,
+    out_earning,
+    presumable,
+)
+from icrl.scouting import Scouting, another_scout, scout_on, send_scouts
 from icrl.tasks.lap_grid import lap_grid
 from icrl.trajectories import join, select
 from icrl.types import Trajectories
@@ -27,14 +36,19 @@ def trajectories(returns, steps=2):
     )
 
 
-NO_SCOUTS = Scouting(0, 0, 1)
+NO_SCOUTS = Scouting(0, 0, 1, 0)
 DEMOS = Demonstrations(trajectories=trajectories([8.0, 12.0]), discrete=True)  # they earn 10 on average
 
 
+def after_round(evidence, samples, scouting, returned, config):
+    weights = evidence_weights(samples, DEMOS, scouting.left > 0, returned, config)
+    return gather(evidence, samples, weights, scouting.left > 0, config)
+
+
 def test_without_scouts_the_evidence_is_this_rounds_samples():
-    old, moved = gather(None, trajectories([1.0]), DEMOS, NO_SCOUTS, False, LearnConfig())
+    old, moved = after_round(None, trajectories([1.0]), NO_SCOUTS, False, LearnConfig())
     assert moved
-    new, moved = gather(old, trajectories([2.0, 3.0]), DEMOS, NO_SCOUTS, False, LearnConfig())
+    new, moved = after_round(old, trajectories([2.0, 3.0]), NO_SCOUTS, False, LearnConfig())
     assert moved
     assert new.trajectories.returns.tolist() == [2.0, 3.0]
     assert new.weights.tolist() == [1.0, 1.0]
@@ -42,24 +56,30 @@ def test_without_scouts_the_evidence_is_this_rounds_samples():
 
 def test_scouts_add_up_and_zeta_moves_after_the_last():
     config = LearnConfig(scouts=2, evidence_margin=0.5)
-    evidence, moved = gather(None, trajectories([1.0]), DEMOS, Scouting(1, 0, 2), True, config)
+    evidence, moved = after_round(None, trajectories([1.0]), Scouting(1, 0, 2, 2), True, config)
     assert not moved
-    evidence, moved = gather(evidence, trajectories([2.0]), DEMOS, NO_SCOUTS, True, config)
+    evidence, moved = after_round(evidence, trajectories([2.0]), NO_SCOUTS, True, config)
     assert moved
     assert evidence.trajectories.returns.tolist() == [1.0, 2.0]
     # 15 is not more than 10 + 0.5 · 10
-    same, moved = gather(evidence, trajectories([11.0, 15.0]), DEMOS, NO_SCOUTS, False, config)
+    same, moved = after_round(evidence, trajectories([11.0, 15.0]), NO_SCOUTS, False, config)
     assert not moved
     assert same is evidence
-    more, moved = gather(evidence, trajectories([11.0, 16.0]), DEMOS, NO_SCOUTS, False, config)
+    more, moved = after_round(evidence, trajectories([11.0, 16.0]), NO_SCOUTS, False, config)
     assert moved
     assert more.trajectories.returns.tolist() == [1.0, 2.0, 11.0, 16.0]
     assert more.weights.tolist() == [1.0, 1.0, 0.0, 1.0]
 
 
+def test_all_scouts_take_at_most_half_of_the_rounds_but_one_each():
+    assert send_scouts(34, LearnConfig(scouts=3)) == Scouting(3, 0, 5, 17)
+    assert send_scouts(4, LearnConfig(scouts=3)) == Scouting(3, 0, 1, 3)
+    assert send_scouts(9, LearnConfig(scouts=0)).left == 0
+
+
 def test_a_scout_returns_when_it_earns_its_share_or_when_its_time_is_over():
     config = LearnConfig(scouts=2, scout_share=0.2)  # a fifth of 10 is 2
-    scouting = Scouting(2, 0, 3)
+    scouting = Scouting(2, 0, 3, 6)
     left, returns = [], []
     for earned in (1.9, 2.0, 1.0, 1.0, 1.9, 9.0):
         scouting, returned = scout_on(scouting, trajectories([earned]), DEMOS, config)
@@ -67,20 +87,42 @@ def test_a_scout_returns_when_it_earns_its_share_or_when_its_time_is_over():
         returns.append(returned)
     assert returns == [False, True, False, False, True, False]
     assert left == [2, 1, 1, 1, 0, 0]
+    assert scouting.spare == 1  # five of six rounds were a scout's
 
 
 def test_scouts_take_all_their_time_where_rewards_are_unknown():
     demos = replace(DEMOS, card=dict(REWARDS_UNKNOWN))
     config = LearnConfig(scouts=1, scout_share=0.0)
-    scouting, returned = scout_on(Scouting(1, 0, 2), trajectories([1e9]), demos, config)
+    scouting, returned = scout_on(Scouting(1, 0, 2, 2), trajectories([1e9]), demos, config)
     assert not returned
-    assert scout_on(scouting, trajectories([1e9]), demos, config) == (Scouting(0, 0, 2), True)
+    assert scout_on(scouting, trajectories([1e9]), demos, config) == (Scouting(0, 0, 2, 0), True)
 
 
 def test_a_scout_on_its_way_is_no_evidence():
-    evidence, moved = gather(None, trajectories([1e9]), DEMOS, Scouting(1, 1, 3), False, LearnConfig(scouts=1))
+    evidence, moved = after_round(None, trajectories([1e9]), Scouting(1, 1, 3, 2), False, LearnConfig(scouts=1))
     assert evidence is None
     assert not moved
+
+
+def test_a_scout_is_judged_by_the_last_stage_of_its_round():
+    config = LearnConfig(num_samples=4, scouts=1, scout_share=0.2, scout_stages=2)  # the last two samples: 2 is needed
+    for returns, expected in (([0.0, 0.0, 1.0, 3.0], True), ([9.0, 9.0, 1.0, 2.9], False)):
+        assert scout_on(Scouting(1, 0, 3, 3), trajectories(returns), DEMOS, config)[1] is expected
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "spare", "left"),
+    [(0.1, 5, 1), (0.3, 5, 0), (0.1, 0, 0)],  # too little convicted; enough; no time for another
+)
+def test_another_scout_follows_those_that_show_nothing_forbidden(forbidden, spare, left):
+    samples = trajectories(np.zeros(10), steps=1)  # cells 0 to 9
+    evidence = Evidence(join([samples, samples]), np.array([1.0] * 10 + [0.0] * 10))
+
+    def cost(cells, actions):
+        return (cells[:, 0] < 10 * forbidden).astype(float)
+
+    sent = another_scout(Scouting(0, 0, 2, spare), evidence, cost, LearnConfig(scouts=2, restart_above=0.2))
+    assert sent == Scouting(left, 0, 2, spare)
 
 
 @pytest.mark.parametrize(("demo_return", "expected"), [(10.0, [False, False, True]), (-10.0, [True, True, True])])

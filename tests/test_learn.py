@@ -1,12 +1,14 @@
 """Algorithm 1: the budget is kept to the step, rounds are reported, a restart happens when it should, seeds decide."""
 
 import itertools
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import icrl
+from icrl.agent.sampling import sample_agent
 from icrl.config import BackwardConfig, KLUnit
 from icrl.errors import InputError
 from icrl.evaluate import judge
@@ -15,6 +17,7 @@ from icrl.experiment.methods import METHODS
 from icrl.learn import learn, learn_constraint
 from icrl.presets import preset
 from icrl.rounds import num_rounds
+from icrl.scouting import scout_stages
 from icrl.tasks.lap_grid import lap_grid
 from icrl.types import Trajectories
 from small_runs import ROUND, TINY, Counter, lap_demos
@@ -119,11 +122,43 @@ def test_scouts_know_no_constraint_and_are_fresh():
     assert seen == pytest.approx([512, 512, 512], rel=0.01)
 
 
+@pytest.mark.parametrize(
+    ("updates", "episodes", "stages", "expected"),
+    [
+        (50, 10, 5, [(10, 2)] * 5),
+        (3, 10, 5, [(1, 3), (1, 3), (1, 4)]),  # no more stages than updates
+        (50, 2, 5, [(25, 1), (25, 1)]),  # nor than episodes
+        (50, 10, 1, [(50, 10)]),
+    ],
+)
+def test_stages_of_a_scout_by_hand(updates, episodes, stages, expected):
+    forward = replace(TINY.forward, steps=updates * TINY.forward.num_envs * TINY.forward.rollout_steps)
+    assert scout_stages(replace(TINY, forward=forward, num_samples=episodes, scout_stages=stages)) == expected
+
+
+def test_a_scout_is_sampled_as_often_as_any_agent_but_at_every_stage(monkeypatch):
+    rounds, made = [], []
+
+    def watched(key, agent, *arguments):
+        made.append(float(agent.observation_moments.num_seen))
+        return sample_agent(key, agent, *arguments)
+
+    for module in ("icrl.learn", "icrl.scouting"):
+        monkeypatch.setattr(sys.modules[module], "sample_agent", watched)
+    learn(TASK, lap_demos(), SCOUTING, on_round=rounds.append)
+    assert [r.samples.num_trajectories for r in rounds] == [2, 2, 2]
+    # chance, then two scouts, each after the first and the second of its two updates, then the agent
+    assert made == pytest.approx([0, 256, 512, 256, 512, 512], abs=3)
+    assert [r.forward_info.steps for r in rounds] == [512, 512, 512]
+
+
 def test_a_scout_is_one_agent_for_all_its_rounds():
     rounds = []
-    # what the demonstrations earn is out of reach so soon, so both scouts take all their time: half of 9 rounds, shared
+    # what these demonstrations earn is out of reach, so both scouts take all their time: half of 9 rounds, shared
+    demos = lap_demos()
+    rich = replace(demos.trajectories, rewards=100 * demos.trajectories.rewards)
     config = replace(SCOUTING, steps=9 * ROUND + 200, scout_share=1.0)
-    learn(TASK, lap_demos(), config, on_round=rounds.append)
+    learn(TASK, replace(demos, trajectories=rich), config, on_round=rounds.append)
     seen = [float(r.agent.observation_moments.num_seen) for r in rounds]
     assert seen[:5] == pytest.approx([512, 1024, 512, 1024, 512], rel=0.01)
     assert [r.backward_info.updates_made > 0 for r in rounds[:5]] == [False, False, False, True, False]

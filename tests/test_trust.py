@@ -22,7 +22,7 @@ from icrl.trust.check import Check, Level, Verdict
 from icrl.trust.coverage import check_coverage, measure_coverage, near_data
 from icrl.trust.ensemble import check_ensemble, measure_disagreement
 from icrl.trust.held_out import Alarms, alarms, check_held_out, held_out_alarms, reproduction
-from icrl.trust.refit import evidence_of, find_refit
+from icrl.trust.refit import find_refit
 from icrl.trust.returns import check_returns
 from icrl.types import Pairs
 from small_runs import Quiet, lap_demos, tiny_spec
@@ -102,9 +102,7 @@ def test_zeta_is_fitted_again_from_the_record_alone():
     backward = BackwardConfig(updates=60, learning_rate=0.03, sparsity=0.0, sample_floor=-3.0, demo_tail=1.0)
     config = LearnConfig(steps=1_000_000, scouts=3, backward=backward)
     task = make_scenario(CHEETAH).task
-    evidence = evidence_of(visited, demos, config, rounds=5)
-    # the first three rounds are scouts that return at once; the last two earn what demonstrations earn
-    assert evidence.trajectories.num_trajectories == 30
+    assert visited.evidence_trajectories().num_trajectories == 30  # three scouts
     refit = find_refit("icrl", task, constraint.features, config, demos, visited)
     judged = judge_pairs(constraint, demos.trajectories, visited)
     assert reproduction(constraint, refit(demos), judged) > 0.95

@@ -21,10 +21,10 @@ def episodes(n, length, width=3, discrete=False, seed=0):
     )
 
 
-def record(parts, scouting=1):
-    recorder = VisitRecorder(scouting)
+def record(parts, guilty=(0,)):
+    recorder = VisitRecorder()
     for number, part in parts:
-        recorder.add(part, number)
+        recorder.add(part, number, np.full(part.num_trajectories, float(number in guilty)))
     return recorder.visited()
 
 
@@ -41,13 +41,13 @@ def test_a_short_run_is_kept_whole(discrete):
     np.testing.assert_array_equal(again.observations[again.mask], part.observations[part.mask].astype(np.float32))
 
 
-def test_a_long_run_is_thinned_evenly_and_scouts_less_than_others():
+def test_a_long_run_is_thinned_evenly_and_evidence_less_than_the_rest():
     parts = [(CHANCE, episodes(30, 300))] + [(number, episodes(10, 1000)) for number in range(6)]
-    visited = record(parts, scouting=1)
+    visited = record(parts)
     kinds = visited.rounds[visited.episodes]
     counts = {number: int(np.sum(kinds == number)) for number in range(-1, 6)}
     assert counts[CHANCE] <= MOST_PAIRS["chance"]
-    assert counts[0] <= MOST_PAIRS["scouts"]
+    assert counts[0] <= MOST_PAIRS["evidence"]
     assert sum(counts[number] for number in range(1, 6)) <= MOST_PAIRS["agents"]
     assert counts[0] > 2 * counts[3]
     assert max(counts[n] for n in range(1, 6)) - min(counts[n] for n in range(1, 6)) <= 10  # one pair an episode
@@ -68,7 +68,7 @@ def test_it_is_read_back_to_the_bit_and_the_same_bytes_are_written(tmp_path):
     for name in ("a.npz", "b.npz"):
         save_visited(visited, tmp_path / name)
     again = load_visited(tmp_path / "a.npz")
-    for name in ("observations", "actions", "episodes", "times", "rounds", "returns", "lengths"):
+    for name in ("observations", "actions", "episodes", "times", "rounds", "returns", "lengths", "evidence"):
         np.testing.assert_array_equal(getattr(again, name), getattr(visited, name))
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
     assert again.trajectories(7) is None

@@ -43,9 +43,10 @@ def mirrored(trajectories, speed, episodes=10):
 def wall_run(task_name, directory=None, **changes):
     """A wall, the shipped demonstrations, and a record of three scouts that ran left and two agents that ran right."""
     demos, constraint = load_demos(shipped_demos(f"{task_name}.npz")), wall(task_name, **changes)
-    recorder = VisitRecorder(3)
+    recorder = VisitRecorder()
     for number, speed in enumerate((0.6, 1.0, 1.2)):
-        recorder.add(mirrored(demos.trajectories, speed), number)
+        part = mirrored(demos.trajectories, speed)
+        recorder.add(part, number, np.ones(part.num_trajectories))
     for number in (3, 4):
         recorder.add(demos.trajectories, number)
     visited = recorder.visited()

@@ -248,8 +248,12 @@ class LearnConfig:
     evidence. With any, zeta moves on evidence alone; 0: every sample of every round is evidence."""
     scout_share: float = 0.2
     """A scout returns once it earns this share of what demonstrations earn: what one does that cannot find reward is
-    no evidence. All scouts together take at most half of the rounds."""
-    evidence_margin: float = 0.5
+    no evidence. All scouts together take at most half of the rounds; where zeta convicts less than `restart_above` of
+    what they did, others follow them within that half."""
+    scout_stages: int = 5
+    """A scout's samples are spread over so many stages of its round, so that they share where reward leads and differ
+    in how well it is sought: a speed or a gait of one stage is not the rule. 1: at the end of the round alone."""
+    evidence_margin: float = 1.0
     """After scouting, a sample is evidence when it earns this share more than the mean demonstration."""
     restart_above: float | None = 0.2
     """Start the agent afresh when the backward step newly forbids more than this share of its sampled steps: an agent
@@ -262,6 +266,7 @@ class LearnConfig:
         require(self.steps >= 1, "steps", self.steps, "an integer >= 1")
         require(self.num_samples >= 1, "num_samples", self.num_samples, "an integer >= 1")
         require(self.scouts >= 0, "scouts", self.scouts, "an integer >= 0")
+        require(self.scout_stages >= 1, "scout_stages", self.scout_stages, "an integer >= 1")
         require(0 <= self.scout_share <= 1, "scout_share", self.scout_share, "a number in [0, 1]")
         require(self.evidence_margin >= 0, "evidence_margin", self.evidence_margin, "a number >= 0")
         names = self.features

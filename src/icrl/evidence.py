@@ -4,7 +4,8 @@ The likelihood compares demonstrations with what an *optimal* agent would do. Sa
 differ from demonstrations too, but for want of skill; samples of a skilled one differ in style. Neither is evidence:
 
 - *Scouts*, fresh agents trained without any constraint, show where reward leads. What they seek and no demonstration
-  ever shows is evidence.
+  ever shows is evidence. They are sampled at several stages of their training: what all stages have in common is
+  where they go, while how fast and in which gait changes from one to the next.
 - *Chance*, what an untrained agent does, is nobody's intention: presumed innocent, as far as the evidence allows.
 - Once the agent obeys zeta, its samples are evidence only where they earn clearly more than the demonstrations: then
   something is still missing from zeta.
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icrl.config import LearnConfig
+from icrl.config import BackwardConfig, LearnConfig
 from icrl.constraint.backward_step import (
     BackwardInfo,
     ConstraintState,
@@ -31,7 +32,9 @@ from icrl.types import BoolArray, CostFunction, FloatArray, Trajectories
 
 _STRENGTHS = (1.0, 0.5, 0.25, 0.125, 0.0)
 """Shares of the presumption of innocence that are tried."""
-_AS_MUCH = 0.99
+_LASSOS = (1.0, 0.5)
+"""Shares of the sparsity over features that are tried."""
+_AS_MUCH = 0.995
 """Share of a conviction rate that counts as all of it."""
 
 
@@ -43,63 +46,37 @@ class Evidence(NamedTuple):
     """[N]: 1 evidence, 0 none"""
 
 
-class Scouting(NamedTuple):
-    """How far the scouts are."""
+def evidence_weights(
+    samples: Trajectories, demos: Demonstrations, scouts_out: bool, returned: bool, config: LearnConfig
+) -> FloatArray:
+    """[N]: how much each of a round's samples counts against what it does.
 
-    left: int
-    """Scouts that have not returned."""
-    rounds: int
-    """Rounds that the present one has been trained for."""
-    most: int
-    """Rounds that each may take."""
-
-
-def scout_on(
-    scouting: Scouting, samples: Trajectories, demos: Demonstrations, config: LearnConfig
-) -> tuple[Scouting, bool]:
-    """The scouts after one more round, and whether one returned: it earns `scout_share`, or its time is over.
-
-    Where rewards are unknown every scout takes all its time. A loss counts as it does in `out_earning`.
+    Without scouts (the paper's form) every sample counts. With scouts those of the round in which one of them returns
+    count and, once all are back, those that earn too much.
     """
-    if scouting.left == 0:
-        return scouting, False
-    rounds = scouting.rounds + 1
-    returns = rounds >= scouting.most
-    if demos.has_rewards:
-        expert = float(np.mean(demos.trajectories.returns))
-        returns |= float(np.mean(samples.returns)) >= expert - (1.0 - config.scout_share) * abs(expert)
-    if returns:
-        return Scouting(scouting.left - 1, 0, scouting.most), True
-    return scouting._replace(rounds=rounds), False
+    if config.scouts == 0 or returned:
+        return np.ones(samples.num_trajectories)
+    if scouts_out:
+        return np.zeros(samples.num_trajectories)
+    return out_earning(samples, demos, config.evidence_margin).astype(np.float64)
 
 
 def gather(
-    evidence: Evidence | None,
-    samples: Trajectories,
-    demos: Demonstrations,
-    scouting: Scouting,
-    returned: bool,
-    config: LearnConfig,
+    evidence: Evidence | None, samples: Trajectories, weights: FloatArray, scouts_out: bool, config: LearnConfig
 ) -> tuple[Evidence | None, bool]:
     """The evidence after a round, and whether zeta is to move on it now.
 
-    Without scouts (the paper's form) it is this round's S. With scouts it grows by what each of them does when it
-    returns, zeta moves after the last of them, and from then on whenever samples earn too much.
+    Without scouts it is this round's S. With scouts it grows, and zeta moves on all of it once the last is back.
     """
-    found = Evidence(samples, np.ones(samples.num_trajectories))
+    found = Evidence(samples, weights)
     if config.scouts == 0:
         return found, True
-    if scouting.left > 0 and not returned:
+    if not weights.any():
         return evidence, False
-    if not returned:
-        guilty = out_earning(samples, demos, config.evidence_margin)
-        if not guilty.any():
-            return evidence, False
-        found = Evidence(samples, guilty.astype(np.float64))
     if evidence is not None:
-        joined = join([evidence.trajectories, found.trajectories])
-        found = Evidence(joined, np.concatenate([evidence.weights, found.weights]))
-    return found, scouting.left == 0
+        joined = join([evidence.trajectories, samples])
+        found = Evidence(joined, np.concatenate([evidence.weights, weights]))
+    return found, not scouts_out
 
 
 def out_earning(samples: Trajectories, demos: Demonstrations, margin: float) -> BoolArray:
@@ -119,20 +96,45 @@ def fit_zeta(
     config: LearnConfig,
     objective: Objective,
 ) -> tuple[ConstraintState, BackwardInfo]:
-    """Zeta fitted afresh to all evidence, presuming as much innocence as the evidence allows (`presumable`)."""
-    start = init_constraint(rng, features, config.backward)
+    """Zeta fitted afresh to all evidence, of as few features and presuming as much innocence as the evidence allows.
+
+    The sparsity over features is halved once where zeta convicts too little with it: scouts showed little, or the rule
+    needs more features. The presumption is that of `presumable`.
+    """
+    least = config.restart_above or 0.0
+    for lasso in _LASSOS:
+        backward = replace(config.backward, feature_sparsity=lasso * config.backward.feature_sparsity)
+        fit, convicted = _fit_presuming(rng, demos, evidence, innocents, features, backward, objective, least)
+        if convicted >= least or backward.feature_sparsity == 0:
+            break
+    return fit
+
+
+def _fit_presuming(
+    rng: np.random.Generator,
+    demos: Trajectories,
+    evidence: Evidence,
+    innocents: Trajectories | None,
+    features: Features,
+    config: BackwardConfig,
+    objective: Objective,
+    least: float,
+) -> tuple[tuple[ConstraintState, BackwardInfo], float]:
+    """The fit of the strength that `presumable` takes, and the share of the evidence that it convicts."""
+    start = init_constraint(rng, features, config)
     guilty = select(evidence.trajectories, evidence.weights > 0)
-    strengths = _STRENGTHS if innocents is not None and config.backward.presumption > 0 else (0.0,)
+    strengths = _STRENGTHS if innocents is not None and config.presumption > 0 else (0.0,)
     fits, convicted = [], []
     for strength in strengths:
-        backward = replace(config.backward, presumption=strength * config.backward.presumption)
+        backward = replace(config, presumption=strength * config.presumption)
         state, info = backward_step(
             start, demos, evidence.trajectories, features, backward, evidence.weights, objective,
             innocents if strength > 0 else None,
         )  # fmt: skip
         fits.append((state, info))
         convicted.append(newly_forbidden(guilty, None, constraint_cost(state, features, backward)))
-    return fits[presumable(convicted, config.restart_above or 0.0)]
+    taken = presumable(convicted, least)
+    return fits[taken], convicted[taken]
 
 
 def presumable(convicted: list[float], least: float) -> int:

@@ -12,24 +12,23 @@ chance does, and a fresh agent when the old one turns out to have settled on for
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import jax
-from gymnasium.vector import VectorEnv
 
 from icrl.agent.forward_step import forward_step, generator
-from icrl.agent.rollout import sample_trajectories
-from icrl.agent.state import AgentState, init_agent, policy_of
+from icrl.agent.sampling import sample_agent
+from icrl.agent.state import init_agent
 from icrl.config import LearnConfig
 from icrl.constraint.backward_step import backward_step, check_limits, constraint_cost, freeze, init_constraint
 from icrl.constraint.features import select_features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.objective import Objective, loss
 from icrl.demos.dataset import Demonstrations, check_against
-from icrl.evidence import Scouting, fit_zeta, gather, scout_on, settled_on_forbidden_ways
-from icrl.rounds import Progress, Round, chance_horizon, num_rounds, rounds_per_scout
+from icrl.evidence import evidence_weights, fit_zeta, gather, settled_on_forbidden_ways
+from icrl.rounds import Progress, Round, chance_horizon, num_rounds, report_progress
+from icrl.scouting import another_scout, make_stage_envs, scout_on, scout_round, send_scouts
 from icrl.tasks.task import Task
-from icrl.types import CostFunction, Trajectories
+from icrl.types import CostFunction
 
 
 def learn(
@@ -44,46 +43,50 @@ def learn(
 ) -> Round:
     """Learn the constraint that `demos` obey in `task`; the last round holds the constraint and an agent under it.
 
-    The baselines differ in two places: the `objective` that zeta descends, and what is made of the cost 1 − ζ: with
-    `to_bonus` it becomes an addition to the reward instead.
+    The baselines have another `objective` for zeta, or make the cost 1 − ζ an addition to the reward (`to_bonus`).
     """
     check_against(demos, task)
-    rounds = num_rounds(task, config)
     check_limits(config.backward, config.num_samples, task.horizon)
+    rounds = num_rounds(task, config)
     features = select_features(task, config.features, config.backward.input_clip)
     key_agent, key_constraint, key_chance, key_rounds = jax.random.split(jax.random.key(seed), 4)
     agent = init_agent(generator(key_agent), task, config.forward)
     constraint = init_constraint(generator(key_constraint), features, config.backward)
     train_env, sample_env = task.make_env(config.forward.num_envs), task.make_env(config.num_samples)
+    stage_envs = make_stage_envs(task, config)
     cost = constraint_cost(constraint, features, config.backward) if config.scouts == 0 else None  # 1 − ζ_θ
-    scouting = Scouting(config.scouts, 0, rounds_per_scout(rounds, config))
+    scouting = send_scouts(rounds, config)
     evidence, innocents, steps = None, None, 0
     if config.backward.presumption > 0:  # what an untrained agent does is nobody's intention
-        innocents = _sample(key_chance, agent, task, train_env, config, chance_horizon(task))
+        innocents = sample_agent(key_chance, agent, task, train_env, config.forward, chance_horizon(task))
         steps = innocents.num_steps
     for number in range(rounds):
         key_forward, key_sample, key_agent = jax.random.split(jax.random.fold_in(key_rounds, number), 3)
-        bonus = None if cost is None or to_bonus is None else to_bonus(cost)
-        report = partial(_report, on_progress, steps, rounds)
-        agent, forward_info = forward_step(
-            key_forward, agent, task, train_env, cost if to_bonus is None else None, config.forward, bonus, report
-        )  # Eq. 9
-        samples = _sample(key_sample, agent, task, sample_env, config, task.horizon)  # S ~ π^φ
+        limit, bonus = (cost, None) if cost is None or to_bonus is None else (None, to_bonus(cost))
+        report = partial(report_progress, on_progress, steps, rounds)
+        if scouting.left > 0:
+            agent, forward_info, samples = scout_round(key_forward, agent, task, train_env, stage_envs, config, report)
+        else:
+            training = task, train_env, limit, config.forward, bonus, report
+            agent, forward_info = forward_step(key_forward, agent, *training)  # Eq. 9
+            samples = sample_agent(key_sample, agent, task, sample_env, config.forward, task.horizon)  # S ~ π^φ
         scouting, returned = scout_on(scouting, samples, demos, config)
-        evidence, moves = gather(evidence, samples, demos, scouting, returned, config)
+        weights = evidence_weights(samples, demos, scouting.left > 0, returned, config)
+        evidence, moves = gather(evidence, samples, weights, scouting.left > 0, config)
         if moves and config.scouts > 0 and evidence is not None:
             constraint, backward_info = fit_zeta(
                 generator(key_constraint), demos.trajectories, evidence, innocents, features, config, objective
             )
         else:
-            constraint, backward_info = backward_step(
-                constraint, demos.trajectories, samples, features,
-                config.backward if moves else replace(config.backward, updates=0), None, objective, innocents,
-            )  # Eqs. 8, 10–12  # fmt: skip
+            backward = config.backward if moves else replace(config.backward, updates=0)
+            constraint, backward_info = backward_step(  # Eqs. 8, 10–12
+                constraint, demos.trajectories, samples, features, backward, None, objective, innocents
+            )
         steps += forward_info.steps + samples.num_steps
-        last = Round(number, steps, agent, constraint, features, samples, forward_info, backward_info, innocents)
-        on_round(last)
+        made = forward_info, backward_info, weights, innocents
+        on_round(last := Round(number, steps, agent, constraint, features, samples, *made))
         new_cost = constraint_cost(constraint, features, config.backward) if moves else cost
+        scouting = another_scout(scouting, evidence, new_cost, config) if returned else scouting
         if returned or settled_on_forbidden_ways(samples, cost, new_cost, config.restart_above):
             agent = init_agent(generator(key_agent), task, config.forward)
         cost = new_cost
@@ -94,12 +97,3 @@ def learn_constraint(task: Task, demos: Demonstrations, config: LearnConfig, see
     """Learn, and keep only the constraint: the artefact that judges pairs (s, a) in NumPy alone."""
     last = learn(task, demos, config, seed)
     return freeze(last.constraint, last.features, config.backward, {"task": task.name, "seed": seed, "method": "icrl"})
-
-
-def _sample(key: Any, agent: AgentState, task: Task, env: VectorEnv, config: LearnConfig, horizon: int) -> Trajectories:
-    rng, policy = generator(key), policy_of(agent, task, config.forward)
-    return sample_trajectories(rng, policy, env, horizon, int(rng.integers(2**31)))
-
-
-def _report(on_progress: Callable[[Progress], None], before: int, rounds: int, done: int) -> None:
-    on_progress(Progress(before + done, rounds))

@@ -113,7 +113,7 @@ def default(task: str) -> LearnConfig:
             sample_floor=-3.0,
             demo_tail=1.0,
             presumption=0.75,
-            feature_sparsity=0.05,
+            feature_sparsity=0.1,
         ),
     )
 

@@ -1,6 +1,7 @@
 """What a round of Algorithm 1 leaves behind, and how many rounds there are."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 from icrl.agent.forward_step import ForwardInfo, forward_steps
@@ -10,7 +11,7 @@ from icrl.constraint.backward_step import BackwardInfo, ConstraintState
 from icrl.constraint.features import Features
 from icrl.errors import InputError
 from icrl.tasks.task import Task
-from icrl.types import Trajectories
+from icrl.types import FloatArray, Trajectories
 
 
 class Round(NamedTuple):
@@ -27,6 +28,8 @@ class Round(NamedTuple):
     """S of this round."""
     forward_info: ForwardInfo
     backward_info: BackwardInfo
+    evidence_weights: FloatArray
+    """[N]: how much each of them counts as evidence."""
     innocents: Trajectories | None = None
     """What chance does, where it is presumed innocent; the same in every round."""
 
@@ -44,14 +47,9 @@ def chance_horizon(task: Task) -> int:
     return math.ceil(task.horizon / 4)
 
 
-def rounds_per_scout(rounds: int, config: LearnConfig) -> int:
-    """Most rounds that a scout may be trained for, so that all of them take half of `rounds` (but one each)."""
-    return max(1, rounds // 2 // max(config.scouts, 1))
-
-
-def scouting_rounds(rounds: int, config: LearnConfig) -> int:
-    """Most rounds that all scouts together may take."""
-    return config.scouts * rounds_per_scout(rounds, config)
+def report_progress(on_progress: Callable[[Progress], None], before: int, rounds: int, done: int) -> None:
+    """Tell a display that `done` steps of a round are made, on top of those `before` it."""
+    on_progress(Progress(before + done, rounds))
 
 
 def num_rounds(task: Task, config: LearnConfig) -> int:

@@ -12,13 +12,13 @@ from typing import NamedTuple
 import jax
 
 from icrl.agent.forward_step import ForwardInfo, forward_step, generator
-from icrl.agent.rollout import sample_trajectories
-from icrl.agent.state import AgentState, init_agent, policy_of
+from icrl.agent.sampling import sample_agent
+from icrl.agent.state import AgentState, init_agent
 from icrl.baselines.gail_constraint import log_feasibility_bonus
 from icrl.config import LearnConfig
 from icrl.constraint.learned import LearnedConstraint
 from icrl.errors import InputError, unknown_name
-from icrl.rounds import Progress, num_rounds
+from icrl.rounds import Progress, num_rounds, report_progress
 from icrl.tasks.task import Task
 from icrl.types import CostFunction, Trajectories
 
@@ -104,17 +104,12 @@ def train_under(
     steps = 0
     for number in range(rounds):
         key_forward, key_sample = jax.random.split(jax.random.fold_in(key, number))
-        report = partial(_report, on_progress, steps, rounds)
+        report = partial(report_progress, on_progress, steps, rounds)
         agent, info = forward_step(
             key_forward, agent, task, train_env, pressure.cost, config.forward, pressure.bonus, report
         )
-        rng, policy = generator(key_sample), policy_of(agent, task, config.forward)
-        samples = sample_trajectories(rng, policy, sample_env, task.horizon, int(rng.integers(2**31)))
+        samples = sample_agent(key_sample, agent, task, sample_env, config.forward, task.horizon)
         steps += info.steps + samples.num_steps
         last = AgentRound(number, rounds, steps, agent, samples, info)
         on_round(last)
     return last
-
-
-def _report(on_progress: OnProgress, before: int, rounds: int, done: int) -> None:
-    on_progress(Progress(before + done, rounds))

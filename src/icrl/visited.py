@@ -15,10 +15,10 @@ from icrl.types import AnyArray, BoolArray, FloatArray, IntArray, Pairs, Traject
 VISITED = "visited.npz"
 CHANCE = -1
 """The "round" of what an untrained agent did."""
-MOST_PAIRS = {"chance": 4_000, "scouts": 8_000, "agents": 8_000}
+MOST_PAIRS = {"chance": 4_000, "evidence": 8_000, "agents": 8_000}
 """Pairs kept of each kind of episode."""
 _MOST_BYTES = 4_500_000
-_NAMES = ("observations", "actions", "episodes", "times", "rounds", "returns", "lengths")
+_NAMES = ("observations", "actions", "episodes", "times", "rounds", "returns", "lengths", "evidence")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,6 +39,8 @@ class Visited:
     """[E]: undiscounted return of the whole episode"""
     lengths: IntArray
     """[E]: steps of the whole episode"""
+    evidence: BoolArray
+    """[E]: the episode counted as evidence when its round was over"""
 
     def __post_init__(self) -> None:
         """Validate."""
@@ -49,7 +51,7 @@ class Visited:
             and self.actions.ndim in (1, 2)
             and shapes["actions"][0] == shapes["episodes"][0] == n
             and shapes["episodes"] == shapes["times"] == [n]
-            and shapes["rounds"] == shapes["returns"] == shapes["lengths"] == [num_episodes]
+            and shapes["rounds"] == shapes["returns"] == shapes["lengths"] == shapes["evidence"] == [num_episodes]
         )
         if not good or n == 0:
             raise InputError(f"expected n >= 1 pairs of E episodes, got arrays of shapes {shapes}.")
@@ -60,6 +62,8 @@ class Visited:
         for name in ("episodes", "times", "rounds", "lengths"):
             if getattr(self, name).dtype.kind not in "iu":
                 raise InputError(f"{name} must be integers, got {getattr(self, name).dtype}.")
+        if self.evidence.dtype != np.bool_:
+            raise InputError(f"evidence must be true or false, got {self.evidence.dtype}.")
         for name in ("observations", "actions", "returns"):
             if getattr(self, name).dtype.kind not in "fiu" or not np.isfinite(getattr(self, name)).all():
                 raise InputError(f"{name} holds values that are not finite numbers.")
@@ -84,7 +88,13 @@ class Visited:
 
     def trajectories(self, number: int) -> Trajectories | None:
         """The episodes of round `number` as they were kept: fewer steps, the same returns (spread evenly over them)."""
-        indices = np.flatnonzero(self.rounds == number)
+        return self._episodes(np.flatnonzero(self.rounds == number))
+
+    def evidence_trajectories(self) -> Trajectories | None:
+        """The episodes that counted as evidence, as they were kept."""
+        return self._episodes(np.flatnonzero(self.evidence))
+
+    def _episodes(self, indices: IntArray) -> Trajectories | None:
         indices = indices[np.isin(indices, self.episodes)]
         if not len(indices):
             return None
@@ -132,34 +142,38 @@ class _Pool:
 class VisitRecorder:
     """Collects a run's `Visited`, round by round, in bounded memory."""
 
-    def __init__(self, scouting_rounds: int) -> None:
-        """`scouting_rounds`: the first rounds, kept more densely than the later ones: zeta rests on them."""
-        self.scouting_rounds = scouting_rounds
+    def __init__(self) -> None:
         self.pools: dict[str, _Pool] = {}
-        self.episodes: list[tuple[int, float, int]] = []
+        self.episodes: list[tuple[int, float, int, bool]] = []
 
-    def add_round(self, samples: Trajectories, number: int, innocents: Trajectories | None) -> None:
-        """Record a round's samples and, with the first, what chance does."""
+    def add_round(
+        self, samples: Trajectories, number: int, weights: FloatArray | None, innocents: Trajectories | None
+    ) -> None:
+        """Record a round's samples (with `weights`: how much each counts as evidence) and, with the first, chance."""
         if innocents is not None and not self.episodes:
             self.add(innocents, CHANCE)
-        self.add(samples, number)
+        self.add(samples, number, weights)
 
-    def add(self, trajectories: Trajectories, number: int) -> None:
-        """Record episodes of round `number` (`CHANCE`: an untrained agent's)."""
+    def add(self, trajectories: Trajectories, number: int, weights: FloatArray | None = None) -> None:
+        """Record episodes of round `number` (`CHANCE`: an untrained agent's).
+
+        Those that count as evidence are kept more densely than others: zeta rests on them.
+        """
+        guilty = np.zeros(trajectories.num_trajectories, np.bool_) if weights is None else np.asarray(weights) > 0
         pair_bytes = 4 * (trajectories.observations.shape[2] + int(np.prod(trajectories.actions.shape[2:], initial=1)))
         share = min(1.0, _MOST_BYTES / (pair_bytes + 16) / sum(MOST_PAIRS.values()))
-        kind = "chance" if number == CHANCE else "scouts" if number < self.scouting_rounds else "agents"
+        kind = "chance" if number == CHANCE else "evidence" if guilty.any() else "agents"
         pool = self.pools.setdefault(kind, _Pool(max(1, int(share * MOST_PAIRS[kind]))))
         pool.add(trajectories, len(self.episodes))
-        for total, length in zip(trajectories.returns, trajectories.lengths, strict=True):
-            self.episodes.append((number, float(total), int(length)))
+        for total, length, counts in zip(trajectories.returns, trajectories.lengths, guilty, strict=True):
+            self.episodes.append((number, float(total), int(length), bool(counts)))
 
     def visited(self) -> Visited:
         """All that was kept, in the order of the episodes."""
         parts = [part for pool in self.pools.values() for part in pool.parts]
         joined = {name: np.concatenate([part[name] for part in parts]) for name in _NAMES[:4]}
         order = np.lexsort((joined["times"], joined["episodes"]))
-        numbers, returns, lengths = zip(*self.episodes, strict=True)
+        numbers, returns, lengths, evidence = zip(*self.episodes, strict=True)
         return Visited(
             observations=joined["observations"][order],
             actions=joined["actions"][order],
@@ -168,6 +182,7 @@ class VisitRecorder:
             rounds=np.array(numbers, np.int32),
             returns=np.array(returns, np.float64),
             lengths=np.array(lengths, np.int32),
+            evidence=np.array(evidence, np.bool_),
         )
 
 

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 import worlds
 from icrl.agent import ppo_lagrangian
-from icrl.agent.forward_step import forward_step, forward_steps, generator, make_batch, num_updates
+from icrl.agent.forward_step import (
+    ForwardInfo,
+    forward_step,
+    forward_steps,
+    generator,
+    make_batch,
+    num_updates,
+    summed_up,
+)
 from icrl.agent.networks import apply_networks
 from icrl.agent.rollout import EnvStream, collect_rollout
 from icrl.agent.state import init_agent, policy_of
@@ -64,6 +72,17 @@ def test_progress_is_told_after_each_rollout():
     _, info = run(worlds.seen_reward(), dataclasses.replace(SMALL, steps=70), on_update=told.append)
     assert told == [32, 64, 96]
     assert info.steps == 96
+
+
+def test_updates_can_be_counted_instead_of_steps():
+    _, info = run(worlds.seen_reward(), dataclasses.replace(SMALL, steps=70), updates=2)
+    assert info.steps == 64
+
+
+def test_several_forward_steps_sum_up_by_hand():
+    one = ForwardInfo(10, 1.0, 0.5, 3.0, 2, *[1.0] * 7)
+    two = ForwardInfo(30, 2.0, 0.1, 4.0, 1, *[5.0] * 7)
+    assert summed_up([one, two]) == ForwardInfo(40, 1.75, pytest.approx(0.2), 4.0, 3, *[4.0] * 7)
 
 
 def test_a_bonus_is_paid_to_the_learner_and_not_reported_as_reward():

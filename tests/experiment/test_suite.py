@@ -54,6 +54,17 @@ class Watch:
             raise KeyboardInterrupt
 
 
+def test_only_some_entries_and_what_they_need(tmp_path):
+    source = Entry(label="source", task="lap-grid", seeds=1)
+    kept = Entry(label="kept", task="lap-grid", seeds=1, source="source")
+    suite = small_suite(source, ICRL, kept, NOMINAL)
+    assert [run.directory.name for run in expand(suite, tmp_path, only=("kept",))] == ["source-seed0", "kept-seed0"]
+    names = [run.directory.name for run in expand(suite, tmp_path, only=("icrl", "nominal"))]
+    assert names == ["icrl-seed0", "nominal-seed0", "nominal-seed1"]
+    with pytest.raises(InputError, match=r"unknown entry .*nominl.*nominal"):
+        expand(suite, tmp_path, only=("nominl",))
+
+
 def alive(process_id):
     try:
         os.kill(process_id, 0)

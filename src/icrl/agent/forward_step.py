@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -44,6 +44,9 @@ class ForwardInfo(NamedTuple):
     cost_advantage_std: float
 
 
+_MEANS = tuple(name for name in ForwardInfo._fields if name not in ("steps", "stopped_episodes", "multiplier"))
+
+
 def num_updates(config: ForwardConfig) -> int:
     """Policy updates of one forward step."""
     return math.ceil(config.steps / (config.num_envs * config.rollout_steps))
@@ -68,12 +71,17 @@ def forward_step(
     config: ForwardConfig,
     bonus: CostFunction | None = None,
     on_update: Callable[[int], None] | None = None,
+    updates: int | None = None,
 ) -> tuple[AgentState, ForwardInfo]:
-    """Train the agent for `config.steps` environment steps under `cost`; `bonus`, if given, is added to the reward."""
+    """Train the agent for `config.steps` environment steps under `cost`, or for so many `updates` of its policy.
+
+    `bonus`, if given, is added to the reward.
+    """
     rng = generator(key)
     stream = EnvStream(env, seed=int(rng.integers(2**31)))
     infos: list[dict[str, float]] = []
-    for index in range(num_updates(config)):
+    updates = num_updates(config) if updates is None else updates
+    for index in range(updates):
         rollout = collect_rollout(rng, stream, policy_of(agent, task, config), cost, config)
         agent, info = update_agent(rng, agent, rollout, stream, config, bonus, constrained=cost is not None)
         infos.append(info)
@@ -83,10 +91,18 @@ def forward_step(
     means = {name: float(np.mean([info[name] for info in infos])) for name in infos[0]}
     return agent, ForwardInfo(
         **means,
-        steps=forward_steps(config),
+        steps=updates * config.num_envs * config.rollout_steps,
         stopped_episodes=stopped,
         multiplier=multiplier_value(agent.multiplier) if config.respect is Respect.lagrangian else 0.0,
     )
+
+
+def summed_up(infos: Sequence[ForwardInfo]) -> ForwardInfo:
+    """What several forward steps of one agent say together."""
+    steps = [info.steps for info in infos]
+    means = {name: float(np.average([getattr(info, name) for info in infos], weights=steps)) for name in _MEANS}
+    stopped = sum(info.stopped_episodes for info in infos)
+    return ForwardInfo(**means, steps=sum(steps), stopped_episodes=stopped, multiplier=infos[-1].multiplier)
 
 
 def update_agent(

@@ -10,7 +10,7 @@ from icrl.demos.dataset import Demonstrations
 from icrl.evaluate import boundary, judge_constraint
 from icrl.tasks.task import Scenario
 from icrl.trajectories import join_pairs, pairs_of
-from icrl.types import Pairs, Trajectories
+from icrl.types import FloatArray, Pairs, Trajectories
 from icrl.visited import VISITED, VisitRecorder, save_visited
 
 _EVERY = 10
@@ -23,14 +23,16 @@ _PAIRS_ON_GRID = 500
 class VisitedPairs:
     """Pairs (s, a) of all agents of a run, thinned out."""
 
-    def __init__(self, demos: Trajectories | None, scouting_rounds: int = 0) -> None:
+    def __init__(self, demos: Trajectories | None) -> None:
         self.parts = [] if demos is None else [pairs_of(demos, _EVERY)]
-        self.recorder = VisitRecorder(scouting_rounds)
+        self.recorder = VisitRecorder()
 
-    def add(self, samples: Trajectories, number: int, innocents: Trajectories | None) -> None:
+    def add(
+        self, samples: Trajectories, number: int, weights: FloatArray | None, innocents: Trajectories | None
+    ) -> None:
         """Keep some of what the agents of round `number` did and, once, of what chance does."""
         self.parts.append(pairs_of(samples, _EVERY))
-        self.recorder.add_round(samples, number, innocents)
+        self.recorder.add_round(samples, number, weights, innocents)
 
     def save(self, directory: Path) -> None:
         """Write `visited.npz`: what can be kept for later, the demonstrations left out."""
@@ -64,20 +66,40 @@ def score_constraint(
     result["expert_steps_forbidden"] = None if expert is None else forbidden_share(constraint, expert)
     if known and "x" in scenario.task.observation_names:
         column = scenario.task.observation_names.index("x")
-        result |= _score_over_x(constraint, pairs, expert, column)
+        result |= _score_over_x(scenario, constraint, pairs, expert, column)
     return result
 
 
 def _score_over_x(
-    constraint: LearnedConstraint, pairs: Pairs, expert: Trajectories | None, column: int
+    scenario: Scenario, constraint: LearnedConstraint, pairs: Pairs, expert: Trajectories | None, column: int
 ) -> dict[str, Any]:
-    """False alarms where x > 0, the x at which ζ crosses ½, and the lowest x that was demonstrated."""
+    """False alarms where x > 0, ζ on a grid of x, and the lowest x that was demonstrated."""
+    return {
+        "false_alarm_rate_right_of_start": false_alarms_right_of_start(constraint, pairs, column),
+        **score_on_grid(scenario, constraint, pairs, column),
+        "lowest_demonstrated_x": None if expert is None else float(expert.observations[expert.mask][:, column].min()),
+    }
+
+
+def false_alarms_right_of_start(constraint: LearnedConstraint, pairs: Pairs, column: int) -> float | None:
+    """The share of the pairs with x > 0 that is judged infeasible; None without any."""
     right = pairs.observations[:, column] > 0
     alarms = ~constraint.is_feasible(pairs.observations[right], pairs.actions[right])
+    return float(np.mean(alarms)) if alarms.size else None
+
+
+def score_on_grid(
+    scenario: Scenario, constraint: LearnedConstraint, pairs: Pairs, column: int
+) -> dict[str, float | None]:
+    """AUC and IoU on a grid of x, all other features drawn from `pairs`, and the x at which mean ζ crosses ½."""
     chosen = np.random.default_rng(0).integers(0, len(pairs.observations), _PAIRS_ON_GRID)
     sample = Pairs(observations=pairs.observations[chosen], actions=pairs.actions[chosen])
+    moved = np.tile(sample.observations, (len(_GRID), 1))
+    moved[:, column] = np.repeat(_GRID, _PAIRS_ON_GRID)
+    actions = np.tile(sample.actions, (len(_GRID), *[1] * (sample.actions.ndim - 1)))
+    truth = judge_constraint(scenario, constraint, Pairs(observations=moved, actions=actions))
     return {
-        "false_alarm_rate_right_of_start": float(np.mean(alarms)) if alarms.size else None,
+        "grid_auc": truth.auc,
+        "grid_iou": truth.iou,
         "boundary_x": boundary(constraint, sample, column, _GRID),
-        "lowest_demonstrated_x": None if expert is None else float(expert.observations[expert.mask][:, column].min()),
     }

@@ -19,7 +19,7 @@ from icrl.learn import learn
 from icrl.rounds import Round, num_rounds
 from icrl.tasks.task import Task
 from icrl.transfer import AgentRound, OnProgress, Pressure, pressure_of, train_under
-from icrl.types import CostFunction, Trajectories
+from icrl.types import CostFunction, FloatArray, Trajectories
 
 
 class Snapshot(NamedTuple):
@@ -35,6 +35,8 @@ class Snapshot(NamedTuple):
     samples: Trajectories
     metrics: dict[str, Any]
     """`agent/...` and `constraint/...`."""
+    evidence_weights: FloatArray | None = None
+    """[N]: how much each sample counts as evidence; None: the method learns no constraint from samples."""
     innocents: Trajectories | None = None
     """What chance does, where a method presumes it innocent."""
 
@@ -83,7 +85,10 @@ def run_rounds(
         metrics |= {f"constraint/{name}": value for name, value in last.backward_info._asdict().items()}
         constraint = freeze(last.constraint, last.features, config.backward, {**card, "steps": last.steps})
         policy = policy_of(last.agent, task, config.forward)
-        return Snapshot(last.number, rounds, last.steps, policy, constraint, last.samples, metrics, last.innocents)
+        return Snapshot(
+            last.number, rounds, last.steps, policy, constraint, last.samples, metrics,
+            last.evidence_weights, last.innocents,
+        )  # fmt: skip
 
     def round_done(last: Round) -> None:
         on_snapshot(snapshot(last))

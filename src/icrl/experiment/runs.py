@@ -15,7 +15,7 @@ from icrl.experiment.constraint_scores import VisitedPairs, forbidden_share, sco
 from icrl.experiment.making import check_method, run_method
 from icrl.experiment.methods import Snapshot
 from icrl.experiment.run_directory import CONSTRAINT, POLICY, RunDirectory, library_versions, to_json, uninterrupted
-from icrl.rounds import Progress, num_rounds, scouting_rounds
+from icrl.rounds import Progress, num_rounds
 from icrl.tasks.options import EnvOptions
 from icrl.tasks.task import Scenario
 from icrl.types import Scores, Trajectories
@@ -91,13 +91,13 @@ def run_learning(
         "preset": spec.preset,
         "versions": library_versions(),
     }
-    visited = VisitedPairs(None if demos is None else demos.trajectories, scouting_rounds(rounds, spec.config))
+    visited = VisitedPairs(None if demos is None else demos.trajectories)
     display.progressed(Progress(0, rounds))
     started = time.perf_counter()
 
     def save(snapshot: Snapshot) -> None:
         truth = _judge_if_known(scenario, snapshot.samples)
-        visited.add(snapshot.samples, snapshot.number, snapshot.innocents)
+        visited.add(snapshot.samples, snapshot.number, snapshot.evidence_weights, snapshot.innocents)
         metrics: dict[str, Any] = {
             "round": snapshot.number,
             "steps": snapshot.steps,

@@ -3,14 +3,14 @@
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from icrl.config import LearnConfig
-from icrl.errors import InputError
+from icrl.errors import InputError, unknown_name
 from icrl.experiment.engine import Job, Watcher, run_jobs
 from icrl.experiment.making import open_demos_if_any
 from icrl.experiment.run_directory import CONFIG, CONSTRAINT, METRICS, POLICY, SCORES, RunDirectory, to_json, write_json
@@ -99,16 +99,26 @@ class Outcome(NamedTuple):
     failed: list[str]
 
 
-def expand(suite: Suite, out: Path, seeds: int | None = None, steps: int | None = None) -> list[PlannedRun]:
-    """Every run of the suite, seed by seed; `seeds` and `steps` replace those of all entries."""
+def expand(
+    suite: Suite, out: Path, seeds: int | None = None, steps: int | None = None, only: Sequence[str] = ()
+) -> list[PlannedRun]:
+    """Every run of the suite, seed by seed; `seeds` and `steps` replace those of all entries.
+
+    With labels in `only`: the runs of those entries, and of the entries whose constraint they need.
+    """
     for name, value in (("--seeds", seeds), ("--steps", steps)):
         if value is not None and value < 1:
             raise InputError(f"{name} must be an integer >= 1, got {value}.")
-    demos = {(e.task, e.demos): open_demos_if_any(e.demos, make_scenario(e.task))[1] for e in suite.entries}
+    unknown = set(only) - {entry.label for entry in suite.entries}
+    if unknown:
+        raise unknown_name("entry", sorted(unknown)[0], [entry.label for entry in suite.entries])
+    wanted = {*only, *(entry.source for entry in suite.entries if entry.label in only)}
+    entries = [entry for entry in suite.entries if not only or entry.label in wanted]
+    demos = {(e.task, e.demos): open_demos_if_any(e.demos, make_scenario(e.task))[1] for e in entries}
     runs: list[PlannedRun] = []
-    for seed in range(seeds or max(entry.seeds for entry in suite.entries)):
+    for seed in range(seeds or max(entry.seeds for entry in entries)):
         learned: dict[str, Path] = {}
-        for entry in suite.entries:
+        for entry in entries:
             if seed < (seeds or entry.seeds):
                 directory = out / _run_name(entry, seed)
                 learned[entry.label] = _borrowed(entry, seed, directory) or directory

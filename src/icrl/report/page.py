@@ -16,8 +16,9 @@ from icrl.experiment.run_directory import CONSTRAINT, POLICY, SCORES, write_json
 from icrl.experiment.suite import COMMAND
 from icrl.report.ablation import ablation_table, cells_of, draw_ablation
 from icrl.report.figures import ZetaOverX, draw_final_scores, draw_learning_curves, draw_zeta_over_x
+from icrl.report.knowledge import judge_all, knowledge_note, knowledge_table, seeds_table
 from icrl.report.records import Group, RunRecord, read_commands, read_groups
-from icrl.report.table import markdown_table, notes
+from icrl.report.table import expert_level, markdown_table, notes
 from icrl.tasks.registry import make_scenario
 from icrl.tasks.task import Scenario
 from icrl.trajectories import join
@@ -70,6 +71,11 @@ def _write_task(task: str, groups: list[Group], out: Path) -> tuple[str, list[Pa
     curves = [group for group in groups if group.label not in apart]
     expert = expert_steps(groups, scenario, demos)
     tables, figures = [markdown_table(groups, references, over_constraint(groups, expert))], []
+    known = judge_all(groups, scenario, demos)
+    if known and not cells:
+        tables.append(f"How well the constraint itself is known:\n\n{knowledge_table(groups, known)}")
+    tables.append(f"Every seed:\n\n{seeds_table(groups, known, expert_level(groups))}")
+    tables += [knowledge_note(scenario, demos)] if known else []
     if cells:
         tables.append(f"What each ablation costs, against having both with the same B:\n\n{ablation_table(cells)}")
         figures += draw_ablation(cells, lines, out / f"{task}-ablation")

@@ -95,7 +95,7 @@ def _reference_row(name: str, scores: dict[str, float], expert: float | None) ->
     return [
         f"*reference: {name}*", "1", "0", _number(scores["true_return"]), "-", _ratio(scores["true_return"], expert),
         f"{scores['violation_rate']:.4f}", f"{scores['violation_rate']:.4f}", "-",
-        str(num_collapsed(np.array([scores["violation_rate"]]))), "-", f"{scores['steps']:,}", "-",
+        str(num_collapsed(np.array([scores["violation_rate"]]))), "-", f"{scores['steps']:,.0f}", "-",
     ]  # fmt: skip
 
 

@@ -17,8 +17,7 @@ from icrl.constraint.features import Features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.objective import Objective, loss
 from icrl.demos.dataset import Demonstrations
-from icrl.evidence import Evidence, Scouting, fit_zeta, gather, scout_on
-from icrl.rounds import num_rounds, rounds_per_scout
+from icrl.evidence import Evidence, fit_zeta
 from icrl.tasks.task import Task
 from icrl.types import Trajectories
 from icrl.visited import CHANCE, Visited
@@ -41,11 +40,11 @@ def find_refit(
     record, objective = visited, OBJECTIVES[method]
     if config.scouts == 0:
         return lambda fold: replay(fold, record, features, config, objective)
-    evidence = evidence_of(record, demos, config, num_rounds(task, config))
-    if evidence is None:
+    guilty = record.evidence_trajectories()
+    if guilty is None:
         return None
     innocents = record.trajectories(CHANCE)
-    found = evidence
+    found = Evidence(guilty, np.ones(guilty.num_trajectories))
 
     def refit(fold: Demonstrations) -> LearnedConstraint:
         rng = np.random.default_rng(0)
@@ -53,16 +52,6 @@ def find_refit(
         return freeze(state, features, config.backward, {})
 
     return refit
-
-
-def evidence_of(visited: Visited, demos: Demonstrations, config: LearnConfig, rounds: int) -> Evidence | None:
-    """What counted as evidence at the end of a run of so many `rounds` with scouts; None: no scout returned."""
-    scouting = Scouting(config.scouts, 0, rounds_per_scout(rounds, config))
-    evidence: Evidence | None = None
-    for part in rounds_of(visited):
-        scouting, returned = scout_on(scouting, part, demos, config)
-        evidence, _ = gather(evidence, part, demos, scouting, returned, config)
-    return evidence
 
 
 def replay(

@@ -17,6 +17,8 @@ class SuiteArgs:
     name: Positional[str]
     """lap-grid, lap-grid-long, half-cheetah, ant, transfer-point, transfer-ant-broken, ablation-half-cheetah or
     ablation-half-cheetah-short."""
+    only: tuple[str, ...] = ()
+    """Labels of the entries to run, e.g. icrl paper (and those whose constraints they need); none: all."""
     seeds: int | None = None
     """Seeds of every entry; None: as the suite says."""
     jobs: int = 2
@@ -42,7 +44,7 @@ def run(arguments: list[str]) -> None:
 
     found = find_suite(args.name)
     out = args.out or Path("runs") / args.name
-    runs = expand(found, out, args.seeds, args.steps)
+    runs = expand(found, out, args.seeds, args.steps, args.only)
     console = Console()
     for run in runs:
         if run.spec.constraint is not None and not run.after:
