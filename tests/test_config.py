@@ -61,6 +61,7 @@ OUT_OF_RANGE = [
     (LearnConfig, "scouts", -1),
     (LearnConfig, "scout_share", 1.5),
     (LearnConfig, "scout_stages", 0),
+    (ForwardConfig, "learning_rate_end", 1.5),
     (LearnConfig, "evidence_margin", -0.1),
     (LearnConfig, "steps", 0),
     (LearnConfig, "num_samples", 0),

@@ -103,6 +103,8 @@ class ForwardConfig:
     """Samples per gradient step."""
     learning_rate: float = 3e-4
     """Adam's step size."""
+    learning_rate_end: float = 1.0
+    """Share of it that is left at the end of the run; it falls evenly. A finished gait is lost again at full size."""
     adam_epsilon: float = 1e-4
     """Adam's epsilon. Gradients of a saturated policy are tiny; a smaller epsilon blows their noise up to whole steps,
     and a finished agent unlearns (docs/collapse.md)."""
@@ -146,6 +148,7 @@ class ForwardConfig:
             require(getattr(self, name) >= 1, f"forward.{name}", getattr(self, name), "an integer >= 1")
         for name in ("gamma", "gae_lambda", "cost_gamma", "cost_gae_lambda"):
             require(0 <= getattr(self, name) <= 1, f"forward.{name}", getattr(self, name), "a number in [0, 1]")
+        require(0 <= self.learning_rate_end <= 1, "forward.learning_rate_end", self.learning_rate_end, "in [0, 1]")
         for name in ("learning_rate", "adam_epsilon", "clip", "max_gradient_norm"):
             require(getattr(self, name) > 0, f"forward.{name}", getattr(self, name), "a number > 0")
         for name in ("entropy_bonus", "value_weight"):

@@ -67,7 +67,7 @@ def learn(
         if scouting.left > 0:
             agent, forward_info, samples = scout_round(key_forward, agent, task, train_env, stage_envs, config, report)
         else:
-            training = task, train_env, limit, config.forward, bonus, report
+            training = task, train_env, limit, config.forward, bonus, report, None, steps / config.steps
             agent, forward_info = forward_step(key_forward, agent, *training)  # Eq. 9
             samples = sample_agent(key_sample, agent, task, sample_env, config.forward, task.horizon)  # S ~ π^φ
         scouting, returned = scout_on(scouting, samples, demos, config)

@@ -101,6 +101,7 @@ def default(task: str) -> LearnConfig:
             rollout_steps=sizes.rollout_steps,
             minibatch=sizes.minibatch,
             learning_rate=sizes.learning_rate,
+            learning_rate_end=0.0,
             initial_log_std=sizes.initial_log_std,
             respect=Respect.terminate,
             terminate=TerminateConfig(patience=1),
@@ -134,6 +135,7 @@ def paper(task: str) -> LearnConfig:
             epochs=10,  # authors
             minibatch=128 if ant else 64,  # Table 1: Batch Size
             learning_rate=3e-5 if ant else 3e-4,  # Table 1: Learning Rate
+            learning_rate_end=1.0,  # Table 1 gives one rate
             adam_epsilon=1e-5,  # authors (the default of their PPO)
             clip=0.2,  # authors
             target_kl=0.01,  # Table 1: PPO Target KL
@@ -171,4 +173,4 @@ def expert(task: str) -> tuple[ForwardConfig, int]:
     """Forward step and environment steps for training an expert (or a nominal agent): ours."""
     config = default(task)
     steps = {"bridges": 200_000, "half-cheetah-wall": 1_000_000, "ant-wall": 800_000}.get(task, config.steps)
-    return replace(config.forward), steps
+    return replace(config.forward, learning_rate_end=1.0), steps

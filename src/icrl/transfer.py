@@ -106,8 +106,9 @@ def train_under(
         key_forward, key_sample = jax.random.split(jax.random.fold_in(key, number))
         report = partial(report_progress, on_progress, steps, rounds)
         agent, info = forward_step(
-            key_forward, agent, task, train_env, pressure.cost, config.forward, pressure.bonus, report
-        )
+            key_forward, agent, task, train_env, pressure.cost, config.forward, pressure.bonus, report, None,
+            steps / config.steps,
+        )  # fmt: skip
         samples = sample_agent(key_sample, agent, task, sample_env, config.forward, task.horizon)
         steps += info.steps + samples.num_steps
         last = AgentRound(number, rounds, steps, agent, samples, info)

@@ -79,6 +79,18 @@ def test_updates_can_be_counted_instead_of_steps():
     assert info.steps == 64
 
 
+def test_the_learning_rate_falls_evenly_over_the_run():
+    config = dataclasses.replace(SMALL, steps=32, epochs=1, minibatch=32, learning_rate_end=0.2)  # one gradient step
+
+    def moved(share):
+        agent, _ = run(worlds.seen_reward(), config, run_share=share)
+        start = init_agent(np.random.default_rng(0), worlds.seen_reward(), config)
+        return np.abs(np.asarray(agent.params) - np.asarray(start.params)).max()
+
+    assert moved(0.5) == pytest.approx(0.6 * moved(0.0), rel=1e-3)
+    assert moved(1.0) == pytest.approx(0.2 * moved(0.0), rel=1e-3)
+
+
 def test_several_forward_steps_sum_up_by_hand():
     one = ForwardInfo(10, 1.0, 0.5, 3.0, 2, *[1.0] * 7)
     two = ForwardInfo(30, 2.0, 0.1, 4.0, 1, *[5.0] * 7)

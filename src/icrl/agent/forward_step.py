@@ -23,6 +23,9 @@ _REWARD_CLIP = 10.0
 """Scaled rewards are clipped to this (the value of VecNormalize, which the authors used)."""
 
 
+_WHOLE = np.float32(1.0)
+
+
 class ForwardInfo(NamedTuple):
     """Means over the policy updates of one forward step; counts are sums."""
 
@@ -72,18 +75,20 @@ def forward_step(
     bonus: CostFunction | None = None,
     on_update: Callable[[int], None] | None = None,
     updates: int | None = None,
+    run_share: float = 0.0,
 ) -> tuple[AgentState, ForwardInfo]:
     """Train the agent for `config.steps` environment steps under `cost`, or for so many `updates` of its policy.
 
-    `bonus`, if given, is added to the reward.
+    `bonus`, if given, is added to the reward. `run_share`: how much of the whole run is over (`learning_rate_end`).
     """
+    rate = np.float32(1.0 - (1.0 - config.learning_rate_end) * run_share)
     rng = generator(key)
     stream = EnvStream(env, seed=int(rng.integers(2**31)))
     infos: list[dict[str, float]] = []
     updates = num_updates(config) if updates is None else updates
     for index in range(updates):
         rollout = collect_rollout(rng, stream, policy_of(agent, task, config), cost, config)
-        agent, info = update_agent(rng, agent, rollout, stream, config, bonus, constrained=cost is not None)
+        agent, info = update_agent(rng, agent, rollout, stream, config, bonus, cost is not None, rate)
         infos.append(info)
         if on_update is not None:
             on_update((index + 1) * config.num_envs * config.rollout_steps)
@@ -113,6 +118,7 @@ def update_agent(
     config: ForwardConfig,
     bonus: CostFunction | None,
     constrained: bool,
+    learning_rate_share: np.float32 = _WHOLE,
 ) -> tuple[AgentState, dict[str, float]]:
     """Policy, critics, multiplier and normalisers, once each, from one rollout; no multiplier without a constraint."""
     rewards = rollout.rewards
@@ -132,7 +138,7 @@ def update_agent(
     permutations = rng.permuted(np.tile(np.arange(num_rows, dtype=np.int32), (config.epochs, 1)), axis=1)
     multiplier = np.float32(multiplier_value(agent.multiplier) if constrained else 0.0)
     params, optimizer, info = update_policy(
-        agent.params, agent.optimizer, batch, permutations, multiplier, agent.shape, config
+        agent.params, agent.optimizer, batch, permutations, multiplier, agent.shape, config, learning_rate_share
     )
     mean_cost = float(np.mean(rollout.costs))
     flat_observations = rollout.observations.reshape(num_rows, -1)

@@ -149,9 +149,11 @@ def update_policy(
     multiplier: Array,
     shape: NetworkShape,
     config: ForwardConfig,
+    learning_rate_share: Array | float = 1.0,
 ) -> tuple[Array, Any, UpdateInfo]:
     """One PPO update from one rollout: up to `epochs` passes, stopped once KL > 1.5 × `target_kl`; one jitted call.
 
+    Steps are those of Adam with `learning_rate_share` of the learning rate.
     `permutations` [epochs, T·E] orders the rows of each pass. The KL tested is the mean over the minibatches
     of a pass: a single one is too noisy a measure, and stops updates that should go on (decision 0007).
     """
@@ -171,7 +173,7 @@ def update_policy(
         gradient, terms = loss_gradient(unflatten(flat, shape), minibatch)
         change, state = transformation.update(flatten(gradient, shape, jnp), state)
         moved = jnp.where(index % per_epoch == 0, 0.0, moved) + terms[3]
-        return optax.apply_updates(flat, change), state, index + 1, terms, moved
+        return optax.apply_updates(flat, learning_rate_share * change), state, index + 1, terms, moved
 
     def unfinished(carry: tuple[Array, Any, Array, Array, Array]) -> Array:
         _, _, index, _, moved = carry
