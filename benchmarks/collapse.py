@@ -23,10 +23,11 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from collapse_report import Rows, write_studies
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
 from icrl.agent.forward_step import forward_step, generator
-from icrl.agent.rollout import sample_trajectories
+from icrl.agent.sampling import sample_agent
 from icrl.agent.state import AgentState, init_agent, policy_of
 from icrl.config import BackwardConfig, ForwardConfig, Respect
 from icrl.constraint.backward_step import ConstraintState, backward_step, constraint_cost, init_constraint
@@ -39,7 +40,6 @@ from icrl.demos.formats_npz import save_npz
 from icrl.evaluate import evaluate_policy
 from icrl.experiment.run_directory import library_versions, write_json
 from icrl.presets import preset
-from icrl.report.figures import figure_file
 from icrl.rounds import chance_horizon, num_rounds
 from icrl.scouting import make_stage_envs, scout_on, scout_round, send_scouts
 from icrl.tasks.registry import make_scenario
@@ -55,7 +55,6 @@ EDGES, FINE_EDGES = (-10.0, -5.0, -3.0, -1.0, 0.0, 1.0, 5.0), tuple(float(x) for
 PRETRAINING, TURNING, EPISODES = 6, 5, 20
 """Forward steps without and with the true cost, and episodes that judge the agent after each of the latter."""
 CACHE, OUT, COMMAND = Path("runs/collapse"), Path("results/collapse"), "python benchmarks/collapse.py"
-Rows = list[dict[str, Any]]
 
 
 class Fit(NamedTuple):
@@ -155,9 +154,7 @@ def kept(path: Path, settings: object, make: Callable[[], dict[str, Any]]) -> di
 
 
 def sample(key: Any, agent: AgentState, episodes: int) -> Trajectories:
-    rng = generator(key)
-    policy = policy_of(agent, TASK, CONFIG.forward)
-    return sample_trajectories(rng, policy, TASK.make_env(episodes), TASK.horizon, int(rng.integers(2**31)))
+    return sample_agent(key, agent, TASK, TASK.make_env(episodes), CONFIG.forward, TASK.horizon)
 
 
 class Scout(NamedTuple):
@@ -312,12 +309,6 @@ def main() -> None:
                 links[-1].append({"variant": variant, "seed": seed, **found})
                 tick(f"{name}, seed {seed}, {variant}: hit rate {found.get('hit_rate', 'not measured')}")
         links.append([row for seed in TURNED_SEEDS for row in study_turning(seed, tick)])
-    write(demos, evidence, links, arguments.out)
-
-
-def write(demos: Demonstrations, evidence: dict[int, Evidence], links: list[Rows], out: Path) -> None:
-    """The studies as JSON, figures and a table."""
-    out.mkdir(parents=True, exist_ok=True)
     lowest = float(np.min(pairs(demos.trajectories)[0][:, 0]))
     facts = {
         "command": COMMAND, "task": TASK.name, "versions": library_versions(),
@@ -325,83 +316,7 @@ def write(demos: Demonstrations, evidence: dict[int, Evidence], links: list[Rows
         "demonstrations": {"mean_return": float(np.mean(demos.trajectories.returns)), "lowest_x": lowest},
         "scouts": {seed: {k: e.card[k] for k in ("rounds", "returns")} for seed, e in evidence.items()},
     }  # fmt: skip
-    paths = [out / "link1_evidence", out / "link2_saturation", out / "link3_turning"]
-    for path, rows in zip(paths, links, strict=True):
-        write_json(path.with_suffix(".json"), {**facts, "rows": rows})
-    label = "share of visited states judged infeasible"
-    draw_fits(links[0], {"": lambda row: row["infeasible_by_fine_bin"]}, 3, lowest, label, paths[0])
-    curves = {f"{n} updates": partial(lambda n, row: row[str(n)]["mean_cost_by_fine_bin"], n) for n in UPDATES}
-    draw_fits(links[1], curves, 4, lowest, "mean cost 1 − ζ of scouts' states", paths[1])
-    draw_turning(links[2], paths[2])
-    (out / "command.txt").write_text(COMMAND + "\n")
-    (out / "table.md").write_text("\n".join(table(links)) + "\n")
-
-
-def draw_fits(rows: Rows, curves: dict[str, Any], columns: int, lowest: float, label: str, path: Path) -> None:
-    """A quantity in fine bins of x, one panel per variant: each seed faint, their mean (where all have one) bold."""
-    names = list(dict.fromkeys(row["variant"] for row in rows))
-    centres = np.array([FINE_EDGES[0] - 0.5, *(edge + 0.5 for edge in FINE_EDGES)])
-    with figure_file(path, (12.0, 1.2 + 2.4 * len(names) / columns)) as figure:
-        grid = figure.subplots(len(names) // columns, columns, sharex=True, sharey=True)
-        for axes, name in zip(grid.ravel(), names, strict=True):
-            for (title, curve), colour in zip(curves.items(), ("#0072B2", "#D55E00"), strict=False):
-                values = np.array([curve(row) for row in rows if row["variant"] == name], np.float64)
-                axes.plot(centres, values.T, color=colour, alpha=0.35, linewidth=0.8)
-                axes.plot(centres, np.mean(values, axis=0), color=colour, linewidth=2.0, label=title)
-            axes.axvline(WALL_X, color="#B22222", linewidth=1.2)
-            axes.axvline(lowest, color="#111111", linewidth=1.0, linestyle=":")
-            axes.set_title(name)
-        if len(curves) > 1:
-            axes.legend(frameon=False, loc="upper right")
-        figure.supxlabel("x of the torso (m); red: the true wall, dotted: the lowest x of the demonstrations")
-        figure.supylabel(label)
-
-
-def draw_turning(rows: Rows, path: Path) -> None:
-    with figure_file(path, (12.0, 4.5)) as figure:
-        for axes, key in zip(figure.subplots(1, 2), ("violation_rate", "true_return"), strict=True):
-            for name, colour in zip(ARMS, ("#D55E00", "#E69F00", "#56B4E9", "#0072B2", "#CC79A7"), strict=True):
-                curves = [row["curve"] for row in rows if row["arm"] == name]
-                steps, values = [p["steps"] / 1000 for p in curves[0]], np.array([[p[key] for p in c] for c in curves])
-                axes.plot(steps, values.T, color=colour, alpha=0.4, linewidth=0.8)
-                axes.plot(steps, np.mean(values, axis=0), color=colour, linewidth=2.0, label=name)
-            axes.set_xlabel("thousand environment steps under the true cost")
-            axes.set_ylabel(key.replace("_", " "))
-        axes.legend(frameon=False, loc="upper left")
-
-
-def table(links: list[Rows]) -> Iterator[str]:
-    """The same in numbers."""
-    yield f"## What is evidence?\n\nShares of states judged infeasible on HalfCheetah, seeds {SEEDS}: at x ≤ −3 hits,"
-    yield "at x > 0 false alarms. By x: means over seeds, of scouts, whole episodes of chance and demonstrations.\n"
-    bins = [f"x ≤ {EDGES[0]:g}", *(f"to {e:g}" for e in EDGES[1:]), f"x > {EDGES[-1]:g}"]
-    yield f"| fit | hits of scouts | of chance | false alarms of scouts | of chance | {' | '.join(bins)} | weights |"
-    yield "| --- | " + "---: | " * (4 + len(bins)) + "--- |"
-    for name in FITS:
-        rows = [row for row in links[0] if row["variant"] == name]
-        shares = np.mean([row["infeasible_by_bin"] for row in rows], axis=0)
-        weights = {f: np.mean([row["feature_weights"][f] for row in rows]) for f in FEATURES.names}
-        heavy = ", ".join(f"{f} {weights[f]:.2f}" for f in sorted(weights, key=lambda f: -weights[f])[:3])
-        found = product(("hit_rate_of", "false_alarm_rate_of"), ("scouts", "chance"))
-        ranges = " | ".join(", ".join(f"{row[rate][of]:.3f}" for row in rows) for rate, of in found)
-        yield f"| {name} | {ranges} | {' | '.join(f'{s:.2f}' for s in shares)} | {heavy} |"
-    yield "\n![](link1_evidence.png)\n\n## The sample term\n\nMeans over seeds; logits: 1 %, 50 %, 99 %.\n"
-    yield "| loss | updates | logits of scouts | logits of demonstrations | deviation of scouts' cost | cost > 0.99 |"
-    yield "| --- | ---: | --- | --- | ---: | ---: |"
-    for name, updates in product(SATURATION, map(str, UPDATES)):
-        cells = [row[updates] for row in links[1] if row["variant"] == name]
-        keys = ("logit_of_scouts", "logit_of_demos", "cost_deviation", "cost_above_0.99")
-        scouts, demos, deviation, above = (np.mean([cell[key] for cell in cells], axis=0) for key in keys)
-        logit = " | ".join(", ".join(f"{q:.1f}" for q in of) for of in (scouts, demos))
-        yield f"| {name} | {int(updates):,} | {logit} | {deviation:.3f} | {above:.2f} |"
-    yield "\n![](link2_saturation.png)\n\n## Turning a backward runner, under the true cost\n"
-    heads = " | ".join(f"violations at {point['steps']:,}" for point in links[2][0]["curve"])
-    yield f"| forward step | seed | {heads} | true return | λ |\n| --- |{' ---: |' * (TURNING + 4)}"
-    for row in links[2]:
-        rates, end = " | ".join(f"{point['violation_rate']:.2f}" for point in row["curve"]), row["curve"][-1]
-        yield f"| {row['arm']} | {row['seed']} | {rates} | {end['true_return']:,.0f} | {end['multiplier']:.1f} |"
-    versions = ", ".join(f"{name} {number}" for name, number in library_versions().items())
-    yield f"\n![](link3_turning.png)\n\nVersions: {versions}.\n\nMade by:\n\n```\n{COMMAND}\n```"
+    write_studies(facts, links, arguments.out)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from icrl.experiment.run_directory import CONSTRAINT, write_json
 from icrl.explain.reading import read_constraint
 from icrl.report.explain_summary import reading_as_json
 from icrl.report.records import RunRecord, read_groups
+from icrl.report.table import as_markdown
 from icrl.verbs.explain import load_run_demos
 from icrl.visited import VISITED, load_visited
 
@@ -49,12 +50,10 @@ def main() -> None:
         cells, said = read_run(run)
         rows.append([name, str(run.seed), *cells])
         found.append(said)
-    lines = [HEADERS, ["---"] * len(HEADERS), *rows]
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     command = f"python benchmarks/explain_runs.py {arguments.runs} --out {arguments.out}"
     arguments.out.mkdir(parents=True, exist_ok=True)
     note = "Rules that fit have a balanced agreement with ζ of 0.95 or more (docs/explain.md says how they are found)."
-    (arguments.out / "explain.md").write_text(f"{table}\n\n{note}\n\nMade by `{command}`.\n")
+    (arguments.out / "explain.md").write_text(f"{as_markdown(HEADERS, rows)}\n{note}\n\nMade by `{command}`.\n")
     write_json(arguments.out / "explain.json", found)
 
 

@@ -17,7 +17,7 @@ from icrl.experiment.methods import METHODS
 from icrl.learn import learn, learn_constraint
 from icrl.presets import preset
 from icrl.rounds import num_rounds
-from icrl.scouting import scout_stages
+from icrl.scouting import stages_of_round
 from icrl.tasks.lap_grid import lap_grid
 from icrl.types import Trajectories
 from small_runs import ROUND, TINY, Counter, lap_demos
@@ -133,7 +133,7 @@ def test_scouts_know_no_constraint_and_are_fresh():
 )
 def test_stages_of_a_scout_by_hand(updates, episodes, stages, expected):
     forward = replace(TINY.forward, steps=updates * TINY.forward.num_envs * TINY.forward.rollout_steps)
-    assert scout_stages(replace(TINY, forward=forward, num_samples=episodes, scout_stages=stages)) == expected
+    assert stages_of_round(replace(TINY, forward=forward, num_samples=episodes, scout_stages=stages)) == expected
 
 
 def test_a_scout_is_sampled_as_often_as_any_agent_but_at_every_stage(monkeypatch):

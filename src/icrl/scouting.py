@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from gymnasium.vector import VectorEnv
 
-from icrl.agent.forward_step import ForwardInfo, forward_step, num_updates, summed_up
+from icrl.agent.forward_step import ForwardInfo, forward_step, num_updates, report_onwards, summed_up
 from icrl.agent.sampling import sample_agent
 from icrl.agent.state import AgentState
 from icrl.config import LearnConfig
@@ -52,7 +52,7 @@ def scout_on(
     returns = rounds >= scouting.most or spare == 0
     if demos.has_rewards:
         expert = float(np.mean(demos.trajectories.returns))
-        last = samples.returns[-scout_stages(config)[-1][1] :]
+        last = samples.returns[-stages_of_round(config)[-1][1] :]
         returns |= float(np.mean(last)) >= expert - (1.0 - config.scout_share) * abs(expert)
     if returns:
         return Scouting(scouting.left - 1, 0, scouting.most, spare), True
@@ -70,7 +70,7 @@ def another_scout(
     return scouting if convicted >= (config.restart_above or 0.0) else scouting._replace(left=1)
 
 
-def scout_stages(config: LearnConfig) -> list[tuple[int, int]]:
+def stages_of_round(config: LearnConfig) -> list[tuple[int, int]]:
     """Policy updates and sampled episodes of each stage of a scout's round: together those of any other round.
 
     There are fewer than `config.scout_stages` of them where updates or episodes do not go round.
@@ -87,7 +87,7 @@ def _shares(total: int, parts: int) -> list[int]:
 
 def make_stage_envs(task: Task, config: LearnConfig) -> list[VectorEnv]:
     """What the stages of a scout's round are sampled in."""
-    return [task.make_env(episodes) for _, episodes in scout_stages(config)] if config.scouts > 0 else []
+    return [task.make_env(episodes) for _, episodes in stages_of_round(config)] if config.scouts > 0 else []
 
 
 def scout_round(
@@ -103,17 +103,13 @@ def scout_round(
     infos: list[ForwardInfo] = []
     samples: list[Trajectories] = []
     done = 0
-    for env, (updates, _) in zip(stage_envs, scout_stages(config), strict=True):
+    for env, (updates, _) in zip(stage_envs, stages_of_round(config), strict=True):
         key_forward, key_sample = jax.random.split(jax.random.fold_in(key, done))
         agent, info = forward_step(
             key_forward, agent, task, train_env, None, config.forward,
-            on_update=partial(_onwards, report, done), updates=updates,
+            on_update=partial(report_onwards, report, done), updates=updates,
         )  # fmt: skip
         done += info.steps
         infos.append(info)
         samples.append(sample_agent(key_sample, agent, task, env, config.forward, task.horizon))
     return agent, summed_up(infos), join(samples)
-
-
-def _onwards(report: Callable[[int], None], before: int, done: int) -> None:
-    report(before + done)

@@ -22,8 +22,8 @@ from icrl.types import CostFunction, FloatArray, Rollout
 _REWARD_CLIP = 10.0
 """Scaled rewards are clipped to this (the value of VecNormalize, which the authors used)."""
 
-
 _WHOLE = np.float32(1.0)
+"""All of the learning rate."""
 
 
 class ForwardInfo(NamedTuple):
@@ -100,6 +100,11 @@ def forward_step(
         stopped_episodes=stopped,
         multiplier=multiplier_value(agent.multiplier) if config.respect is Respect.lagrangian else 0.0,
     )
+
+
+def report_onwards(report: Callable[[int], None], before: int, done: int) -> None:
+    """Tell `report` of `done` steps on top of those made `before`: an `on_update` for one of several forward steps."""
+    report(before + done)
 
 
 def summed_up(infos: Sequence[ForwardInfo]) -> ForwardInfo:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from icrl.agent.forward_step import forward_step, forward_steps, generator
+from icrl.agent.forward_step import forward_step, forward_steps, generator, report_onwards
 from icrl.agent.rollout import sample_trajectories
 from icrl.agent.state import AgentState, Policy, init_agent, policy_of
 from icrl.config import ForwardConfig
@@ -53,15 +53,11 @@ def train_agent(
     agent = init_agent(generator(jax.random.fold_in(key, 2**31 - 1)), task, config)
     done, curve = 0, []
     while done + forward_steps(config) <= max(steps, forward_steps(config)):
-        report = partial(_report, on_progress, done)
+        report = partial(report_onwards, on_progress, done)
         agent, info = forward_step(jax.random.fold_in(key, done), agent, task, env, cost, config, on_update=report)
         done += info.steps
         curve.append((done, info.reward))
     return Training(agent, done, curve)
-
-
-def _report(on_progress: Callable[[int], None], before: int, made: int) -> None:
-    on_progress(before + made)
 
 
 def record_clean_episodes(scenario: Scenario, policy: Policy, episodes: int, seed: int) -> tuple[Trajectories, int]:
@@ -104,7 +100,7 @@ def collect_demos(
     parts: list[Trajectories] = []
     rejected = 0
     for index in range(experts):
-        report = partial(_report, on_progress, sum(training.steps for training in trainings))
+        report = partial(report_onwards, on_progress, sum(training.steps for training in trainings))
         training = train_agent(scenario.task, true_cost(scenario), config, steps, seed + index, report)
         policy = policy_of(training.agent, scenario.task, config)
         part, thrown = record_clean_episodes(scenario, policy, episodes // experts, seed + index)

@@ -11,6 +11,7 @@ from icrl.evaluate import judge_constraint
 from icrl.experiment.constraint_scores import false_alarms_right_of_start, score_on_grid
 from icrl.experiment.run_directory import CONSTRAINT
 from icrl.report.records import Group, RunRecord
+from icrl.report.table import as_markdown
 from icrl.tasks.task import Scenario
 from icrl.trajectories import join_pairs, pairs_of
 from icrl.types import Pairs
@@ -79,7 +80,7 @@ def knowledge_table(groups: Sequence[Group], known: Known) -> str:
         seeds = [known[group.label, run.seed] for run in group.finished if (group.label, run.seed) in known]
         if seeds:
             rows.append([group.name, *(_spread_of([scores.get(key) for scores in seeds]) for key in columns)])
-    return _markdown(["method", *columns.values()], rows)
+    return as_markdown(["method", *columns.values()], rows)
 
 
 def seeds_table(groups: Sequence[Group], known: Known, expert: float | None) -> str:
@@ -100,7 +101,7 @@ def seeds_table(groups: Sequence[Group], known: Known, expert: float | None) -> 
                 *(_number(here.get(key)) for key in columns),
                 f"{scores['seconds']:,.0f}", f"{scores['steps_per_second']:,.0f}",
             ])  # fmt: skip
-    return _markdown([*headers, *own.values(), *columns.values(), "seconds", "steps/s"], rows)
+    return as_markdown([*headers, *own.values(), *columns.values(), "seconds", "steps/s"], rows)
 
 
 def knowledge_note(scenario: Scenario, demos: Demonstrations | None) -> str:
@@ -139,8 +140,3 @@ def _spread_of(values: Sequence[float | None]) -> str:
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}" if abs(value) >= 1.005 else f"{value:.4f}"
-
-
-def _markdown(headers: list[str], rows: list[list[str]]) -> str:
-    lines = [headers, ["---", *["---:"] * (len(headers) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"

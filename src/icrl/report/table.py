@@ -35,6 +35,11 @@ def markdown_table(
     headers = [header.format(first.name) for header in HEADERS]
     rows = [_row(group, first, expert, (over_constraint or {}).get(group.label)) for group in groups]
     rows += [_reference_row(name, scores, expert) for name, scores in references.items()]
+    return as_markdown(headers, rows)
+
+
+def as_markdown(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows of cells as a table: the first column to the left, the others, numbers as a rule, to the right."""
     lines = [headers, ["---", *["---:"] * (len(headers) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
