@@ -13,7 +13,7 @@ from icrl.constraint.features import select_features
 from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.constraint.network import Layer
 from icrl.errors import InputError
-from icrl.experiment.constraint_scores import forbidden_share
+from icrl.experiment.constraint_scores import forbidden_share, over_constraint
 from icrl.experiment.making import open_constraint
 from icrl.experiment.run_directory import RunDirectory
 from icrl.experiment.runs import run_learning
@@ -120,14 +120,16 @@ def test_settings_of_a_transfer_leave_the_backward_step_out():
 
 
 def test_over_constraint_is_the_share_of_expert_steps_that_are_forbidden():
-    x = np.array([[-2.5, -1.0, 3.0], [-2.1, 0.0, 99.0]])  # the last step of the second is padding
+    x = np.array([[-2.5, -1.0, -3.5], [-2.1, 0.0, 99.0]])  # the last step of the second is padding
     observations = np.zeros((2, 3, 4), np.float32)
     observations[..., 0] = x
     expert = Trajectories(
         observations=observations, actions=np.zeros((2, 3, 2)), rewards=np.zeros((2, 3)), lengths=np.array([3, 2])
     )
-    point = make_scenario("point").task
-    assert forbidden_share(wall("point").for_task(point), expert) == pytest.approx(2 / 5)
+    point = make_scenario("point")
+    constraint = wall("point").for_task(point.task)
+    assert forbidden_share(constraint, expert) == pytest.approx(3 / 5)
+    assert over_constraint(point, constraint, expert) == pytest.approx(2 / 4)  # −3.5 is forbidden in truth
 
 
 @pytest.fixture(scope="module")

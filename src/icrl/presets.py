@@ -80,10 +80,11 @@ def preset(name: str, task: str, method: str = "icrl") -> LearnConfig:
 def baseline(task: str, name: str) -> LearnConfig:
     """The baselines as the paper has them (Lagrangian agent, one agent throughout), with the PPO of the preset.
 
-    Their loss has no KL limits; zeta's size, learning rate and updates per round are those of Table 1.
+    Their loss has no KL limits; the multiplier, zeta's size, learning rate and updates per round are those of Table 1.
     """
     settings, ours = paper(task), default(task)
-    forward = settings.forward if name == "paper" else replace(ours.forward, respect=Respect.lagrangian)
+    lagrangian = replace(ours.forward, respect=Respect.lagrangian, multiplier=settings.forward.multiplier)
+    forward = settings.forward if name == "paper" else lagrangian
     backward = replace(settings.backward, max_kl_old_new=None, max_kl_new_old=None, weights=Weights.none)
     return replace(settings, num_samples=ours.num_samples, forward=forward, backward=backward)
 

@@ -122,7 +122,7 @@ def test_few_episodes_and_copies() -> None:
 
 def test_actions_that_are_never_taken() -> None:
     report = describe(make_demos(discrete=True), make_task(discrete=True))
-    assert "1 actions are never taken (stay)" in found(report)
+    assert "1 action is never taken (stay)" in found(report)
     assert report.actions_outside == 0
 
 

@@ -108,6 +108,26 @@ def test_a_run_that_is_something_else_is_not_borrowed(tmp_path):
         expand(small(replace(SOURCE, borrow="lap/icrl"), KEPT), tmp_path / "transfer")
 
 
+def test_a_shorter_run_is_borrowed_only_where_so_many_steps_are_asked_for(tmp_path):
+    (other,) = expand(small(replace(SOURCE, label="icrl")), tmp_path / "lap", steps=900)
+    other.directory.mkdir(parents=True)
+    finished_run(other)
+    entry = replace(SOURCE, borrow="lap/icrl")
+    with pytest.raises(InputError, match=r"stands for: config.steps 900 \(now 700\)"):
+        expand(small(entry, KEPT), tmp_path / "transfer")
+    (run,) = expand(small(entry, KEPT), tmp_path / "transfer", steps=900)
+    assert run.spec.constraint == str(other.directory)
+
+
+def test_a_finished_transfer_is_found_again_however_its_source_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _, run = expand(small(SOURCE, KEPT), Path("runs"))
+    run.directory.mkdir(parents=True)
+    finished_run(run)
+    _, same = expand(small(SOURCE, KEPT), tmp_path / "runs")
+    assert not make_ready(same)
+
+
 @pytest.mark.parametrize("entries", [(KEPT, SOURCE), (KEPT,), (SOURCE, replace(KEPT, seeds=2))])
 def test_sources_come_first_and_have_as_many_seeds(entries):
     with pytest.raises(InputError, match="must be an earlier entry with as many seeds"):

@@ -1,5 +1,7 @@
 """A report of transfers and ablations: the expert's runs are the measure, what a part costs is told by hand."""
 
+import json
+
 import numpy as np
 import pytest
 from report_runs import write_run
@@ -8,7 +10,7 @@ from icrl.constraint.features import select_features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.network import Layer
 from icrl.report.ablation import ablation_table, cells_of, draw_ablation
-from icrl.report.page import expert_line, expert_steps, over_constraint, references_of, write_report
+from icrl.report.page import expert_line, expert_steps, forbidden_steps, references_of, write_report
 from icrl.report.records import read_groups
 from icrl.report.table import expert_level, markdown_table
 from icrl.tasks.registry import make_scenario
@@ -40,12 +42,12 @@ def test_over_constraint_is_judged_on_what_the_expert_does(runs):
     scenario, demos = make_scenario("lap-grid"), lap_demos()
     expert = expert_steps(groups, scenario, demos)
     assert expert is demos.trajectories  # no expert among the runs: the demonstrations, which only go clockwise
-    shares = over_constraint(groups, expert)
-    np.testing.assert_array_equal(shares["icrl"], [0.0, 1.0])
+    shares = forbidden_steps(groups, scenario, expert)
+    assert shares == {("icrl", 0): 0.0, ("icrl", 1): 1.0}
     (row,) = rows(markdown_table(groups, {}, shares))
     assert row["expert steps forbidden"] == "0.500 (1.000)"
     assert expert_steps(groups, scenario, None) is None
-    assert over_constraint(groups, None) == {}
+    assert forbidden_steps(groups, scenario, None) == {}
 
 
 def test_the_experts_runs_are_the_measure(runs):
@@ -64,14 +66,21 @@ def test_the_experts_runs_are_the_measure(runs):
 
 @pytest.fixture
 def ablation(tmp_path):
-    for label, value, rate in (
-        ("both-B5", 3000.0, 0.0),
-        ("no-importance-sampling-B5", 2500.0, 0.25),
-        ("neither-B20", 50.0, 0.9),
-        ("icrl", 60.0, 0.0),
+    for label, values, rate in (
+        ("both-B5", (3000.0, 2000.0), 0.0),
+        ("no-importance-sampling-B5", (2500.0, 1300.0), 0.25),
+        ("neither-B20", (50.0, 50.0), 0.9),
+        ("icrl", (60.0, 60.0), 0.0),
     ):
-        for seed in range(2):
+        for seed, value in enumerate(values):
             write_run(tmp_path / "runs", label, seed, [0.0, value], [0.4, rate])
+    write_run(tmp_path / "runs", "no-early-stopping-B5", 0, [0.0], [0.4], error="ζ is not finite")
+    metrics = tmp_path / "runs" / "both-B5-seed0" / "metrics.jsonl"
+    rounds = [json.loads(line) for line in metrics.read_text().splitlines()]
+    for line, updates, cut in zip(rounds, (1, 4), (True, False), strict=True):
+        line |= {"constraint/updates_made": updates, "constraint/stopped_early": False}
+        line |= {"constraint/step_shortened": cut}
+    metrics.write_text("".join(json.dumps(line) + "\n" for line in rounds))
     return tmp_path
 
 
@@ -79,14 +88,18 @@ def test_what_an_ablation_costs(ablation):
     cells = cells_of(read_groups([ablation / "runs"]))
     assert [(cell.ablation.name, cell.updates) for cell in cells] == [
         ("both", 5),
+        ("no-early-stopping", 5),
         ("no-importance-sampling", 5),
         ("neither", 20),
     ]
     lines = [[c.strip() for c in line.strip("|").split("|")] for line in ablation_table(cells).strip().splitlines()]
     assert lines[2:] == [
-        ["5", "on", "on", "2", "3,000 ± 0", "-", "0.000", "-", "0"],
-        ["5", "off", "on", "2", "2,500 ± 0", "-500", "0.250", "+0.250", "0"],
-        ["20", "off", "off", "2", "50 ± 0", "-", "0.900", "-", "2"],  # nothing with both at B = 20 to compare with
+        ["5", "on", "on", "2", "0", "2,500 ± 500", "-", "0.000", "-", "0", "2.5", "0.50"],
+        ["5", "on", "off", "0", "1", *["-"] * 7],  # its one run failed: it is not left out
+        # −500 and −700, seed by seed: the deviation is √2 · 100, the error 100
+        ["5", "off", "on", "2", "0", "1,900 ± 600", "-600 ± 100", "0.250", "+0.250 ± 0.000", "0", "-", "-"],
+        # nothing with both at B = 20 to compare with
+        ["20", "off", "off", "2", "0", "50 ± 0", "-", "0.900", "-", "2", "-", "-"],
     ]
 
 
@@ -97,3 +110,22 @@ def test_ablations_have_a_figure_of_their_own(ablation):
     written = {path.name for path in write_report([ablation / "runs"], ablation / "out", "icrl report")}
     assert {"lap-grid-ablation.png", "lap-grid-learning-curves.png", "table.md"} <= written
     assert "What each ablation costs" in (ablation / "out" / "table.md").read_text()
+
+
+def test_a_task_of_which_no_run_is_finished_is_named_not_a_crash(runs):
+    """Sources are finished, their transfers failed: as a suite of transfers may end."""
+    directory = write_run(runs, "kept", 0, [0.0], [0.4], error="no constraint")
+    config = json.loads((directory / "config.json").read_text())
+    (directory / "config.json").write_text(json.dumps(config | {"task": "point"}))
+    write_report([runs], runs / "out", "icrl report")
+    text = (runs / "out" / "table.md").read_text()
+    assert "## point\n\nNo run is finished." in text
+    assert "Failed: kept-seed0: no constraint" in text
+
+
+def test_lone_transfers_of_different_constraints_are_not_pooled(runs):
+    for seed, source in enumerate(("runs/ant-a", "runs/ant-b")):
+        directory = write_run(runs, f"lone{seed}", seed, [0.0, 48.0], [0.4, 0.0])
+        config = json.loads((directory / "config.json").read_text())
+        (directory / "config.json").write_text(json.dumps(config | {"label": None, "constraint": source}))
+    assert [group.label for group in read_groups([runs])] == ["icrl", "icrl from ant-a", "icrl from ant-b"]

@@ -92,13 +92,14 @@ def forward_step(
         infos.append(info)
         if on_update is not None:
             on_update((index + 1) * config.num_envs * config.rollout_steps)
+    told = cost is not None and config.respect is Respect.lagrangian
     stopped = round(sum(info.pop("stopped_episodes") for info in infos))
     means = {name: float(np.mean([info[name] for info in infos])) for name in infos[0]}
     return agent, ForwardInfo(
         **means,
         steps=updates * config.num_envs * config.rollout_steps,
         stopped_episodes=stopped,
-        multiplier=multiplier_value(agent.multiplier) if config.respect is Respect.lagrangian else 0.0,
+        multiplier=multiplier_value(agent.multiplier) if told else 0.0,
     )
 
 

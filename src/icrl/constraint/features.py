@@ -92,7 +92,7 @@ def match(features: Features, task: Task) -> Features:
         if was != now:
             raise InputError(
                 f"feature {name!r} was {was} where the constraint was learned and is {now} in task {task.name!r}. "
-                f"Rename it there, or learn a constraint without it (backward.features)."
+                f"Rename it there, or learn a constraint without it (--features)."
             )
         columns.append(column)
     return replace(

@@ -256,13 +256,14 @@ def _judge_columns(columns: tuple[ColumnFacts, ...], demos: Demonstrations) -> l
             Finding(
                 what=f"{len(constant)} columns never change ({', '.join(constant[:6])})",
                 meaning="any other value of them looks forbidden, for want of evidence",
-                advice="leave them out of what the constraint may see (--backward.features)",
+                advice="leave them out of what the constraint may see (--features)",
             )
         )
     if never:
+        actions = "action is" if len(never) == 1 else "actions are"
         findings.append(
             Finding(
-                what=f"{len(never)} actions are never taken ({', '.join(never[:6])})",
+                what=f"{len(never)} {actions} never taken ({', '.join(never[:6])})",
                 meaning="the constraint may forbid them, or they may merely pay less",
                 advice="nothing, if the expert was free to take them",
             )

@@ -43,14 +43,23 @@ class VisitedPairs:
         return join_pairs(self.parts)
 
 
-def forbidden_share(constraint: LearnedConstraint, expert: Trajectories) -> float:
-    """The share of an agent's steps that the constraint forbids, mean over (s, a) of 1[1 − ζ > ½].
+def forbidden_share(constraint: LearnedConstraint, agent: Trajectories) -> float:
+    """The share of an agent's steps that the constraint forbids, mean over (s, a) of 1[1 − ζ > ½]."""
+    pairs = pairs_of(agent)
+    return float(np.mean(constraint.cost(pairs.observations, pairs.actions) > 0.5))
 
-    Of an expert's steps it is the over-constraint: the expert obeys the truth, so every such step is one that the
-    constraint takes from it for nothing.
+
+def over_constraint(scenario: Scenario, constraint: LearnedConstraint, expert: Trajectories) -> float | None:
+    """The share of an expert's lawful steps that the constraint forbids: what it takes from the expert for nothing.
+
+    An expert is trained, not perfect: steps of it that break the truth, where that is known, do not count. None if no
+    step is left.
     """
     pairs = pairs_of(expert)
-    return float(np.mean(constraint.cost(pairs.observations, pairs.actions) > 0.5))
+    forbidden = constraint.cost(pairs.observations, pairs.actions) > 0.5
+    if scenario.truth_known:
+        forbidden = forbidden[~scenario.violates(pairs.observations, pairs.actions)]
+    return float(np.mean(forbidden)) if forbidden.size else None
 
 
 def score_constraint(
@@ -63,7 +72,7 @@ def score_constraint(
     known = scenario.truth_known
     result: dict[str, Any] = judge_constraint(scenario, constraint, pairs)._asdict() if known else {}
     result["pairs"] = len(pairs.observations)
-    result["expert_steps_forbidden"] = None if expert is None else forbidden_share(constraint, expert)
+    result["expert_steps_forbidden"] = None if expert is None else over_constraint(scenario, constraint, expert)
     if known and "x" in scenario.task.observation_names:
         column = scenario.task.observation_names.index("x")
         result |= _score_over_x(scenario, constraint, pairs, expert, column)

@@ -139,12 +139,19 @@ def _beside_the_scores(
         "episodes": spec.episodes,
         "preset": spec.preset,
         "label": spec.label,
+        **({} if spec.constraint is None else {"transfer": _source_of(spec.constraint, last.constraint)}),
         "versions": library_versions(),
     }
     if last.constraint is not None:
         extra["constraint"] = score_constraint(scenario, last.constraint, visited, demos)
         extra["constraint"]["agent_steps_forbidden"] = forbidden_share(last.constraint, played)
     return extra
+
+
+def _source_of(path: str, constraint: LearnedConstraint | None) -> dict[str, Any]:
+    """Which constraint was transferred: where it lay, and what its card says of how it was learned."""
+    card = {} if constraint is None else constraint.card
+    return {"constraint": path, **{name: card.get(name) for name in ("task", "method", "seed", "steps")}}
 
 
 def _judge_if_known(scenario: Scenario, trajectories: Trajectories) -> Truth | None:

@@ -54,7 +54,7 @@ class Entry:
     learns one itself, or is a reference."""
     borrow: str | None = None
     """`SUITE/LABEL`: where the directory SUITE beside this suite's holds a finished run LABEL with the same seed (the
-    same task, method, preset and features), that run is used, and none is made."""
+    same task, method, settings and demonstrations), that run is used, and none is made."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +88,8 @@ class PlannedRun(NamedTuple):
     directory: Path
     after: tuple[str, ...] = ()
     """Directory names of runs that this one needs."""
+    lender: Path | None = None
+    """Where a finished run would have made this one unnecessary."""
 
 
 class Outcome(NamedTuple):
@@ -120,13 +122,13 @@ def expand(
         learned: dict[str, Path] = {}
         for entry in entries:
             if seed < (seeds or entry.seeds):
-                directory = out / _run_name(entry, seed)
-                learned[entry.label] = _borrowed(entry, seed, directory) or directory
+                directory, shown = out / _run_name(entry, seed), demos[entry.task, entry.demos]
+                learned[entry.label] = _borrowed(entry, seed, steps, shown, directory) or directory
                 if learned[entry.label] == directory:
                     source = None if entry.source is None else learned[entry.source]
-                    spec = _spec(entry, seed, steps, demos[entry.task, entry.demos], source)
+                    spec = _spec(entry, seed, steps, shown, source)
                     after = (source.name,) if source is not None and source.parent == out else ()
-                    runs.append(PlannedRun(spec, directory, after))
+                    runs.append(PlannedRun(spec, directory, after, _lender(entry, seed, out)))
     return runs
 
 
@@ -145,24 +147,26 @@ def _spec(entry: Entry, seed: int, steps: int | None, demos: str | None, source:
     )
 
 
-def _borrowed(entry: Entry, seed: int, directory: Path) -> Path | None:
+def _borrowed(entry: Entry, seed: int, steps: int | None, demos: str | None, directory: Path) -> Path | None:
     """The finished run of another suite that makes this one unnecessary; none once this one has been begun."""
-    if entry.borrow is None or directory.exists():
+    lender = _lender(entry, seed, directory.parent)
+    if lender is None or directory.exists() or not RunDirectory(lender).finished:
+        return None
+    found = spec_from_json(RunDirectory(lender).config())
+    wanted = [replace(_spec(entry, seed, s, demos, None), label=found.label) for s in (None, steps)]
+    if found not in wanted:
+        raise InputError(
+            f"{lender} is not the run that {entry.label} stands for: {_differences(found, wanted[0])}. "
+            f"Move it away, or choose an --out that is not beside {lender.parent}."
+        )
+    return lender
+
+
+def _lender(entry: Entry, seed: int, out: Path) -> Path | None:
+    if entry.borrow is None:
         return None
     suite, label = entry.borrow.split("/")
-    other = RunDirectory(directory.parent.parent / suite / f"{label}-seed{seed}")
-    if not other.finished:
-        return None
-    config = other.config()
-    features = entry.change(preset(entry.preset, entry.task, entry.method)).features
-    wanted = (entry.task, entry.method, entry.preset, seed, None if features is None else list(features))
-    found = (*(config.get(name) for name in ("task", "method", "preset", "seed")), config["config"]["features"])
-    if found != wanted:
-        raise InputError(
-            f"{other.path} is not the run that {entry.label} stands for: expected task, method, preset, seed and "
-            f"features {wanted}, found {found}. Move it away, or choose an --out that is not beside {suite}."
-        )
-    return other.path
+    return out.parent / suite / f"{label}-seed{seed}"
 
 
 def _run_name(entry: Entry, seed: int) -> str:
@@ -203,10 +207,18 @@ def _require_same(run: PlannedRun) -> None:
         there = spec_from_json(RunDirectory(run.directory).config())
     except InputError as error:
         raise InputError(f"{run.directory} holds a run of another version of icrl: {error} {advice}") from error
-    if there != run.spec:
-        old, new = _flat(to_json(there)), _flat(to_json(run.spec))
-        differing = [f"{key} {old.get(key)!r} (now {new[key]!r})" for key in new if old.get(key) != new[key]]
-        raise InputError(f"{run.directory} holds a run with other settings: {', '.join(differing[:5])}. {advice}")
+    if _resolved(there) != _resolved(run.spec):
+        raise InputError(f"{run.directory} holds a run with other settings: {_differences(there, run.spec)}. {advice}")
+
+
+def _resolved(spec: RunSpec) -> RunSpec:
+    """The same, with the constraint's path written in one way."""
+    return spec if spec.constraint is None else replace(spec, constraint=str(Path(spec.constraint).resolve()))
+
+
+def _differences(found: RunSpec, wanted: RunSpec) -> str:
+    old, new = _flat(to_json(found)), _flat(to_json(wanted))
+    return ", ".join([f"{key} {old.get(key)!r} (now {new[key]!r})" for key in new if old.get(key) != new[key]][:5])
 
 
 def run_suite(runs: list[PlannedRun], out: Path, jobs: int, watcher: Watcher, command: str) -> Outcome:

@@ -121,7 +121,7 @@ class TerminateOnViolation(_Judged):
     """The episode ends once the constraint has been broken for `patience` steps in a row (fidelity F14).
 
     What the step that forces the end pays decides everything: it must be worth less than whatever would follow
-    otherwise, or an agent with negative rewards learns to break the constraint so as to be done (docs/collapse.md).
+    otherwise, or an agent with negative rewards learns to break the constraint so as to be done (fidelity F19).
     By itself it pays r_min / (1 − γ) − r_max: the lowest reward met so far (at most 0) for ever, and less than that by
     the largest magnitude of a reward met so far (1 where all were 0). γ is the learner's discount. A learner that clips
     rewards (as Stable-Baselines3's `VecNormalize` does) sees less of it: raise the clip, or give an `end_reward`.

@@ -4,10 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from icrl.experiment.statistics import num_collapsed, standard_error
 from icrl.experiment.suites import ABLATION_UPDATES, ABLATIONS, Ablation, ablation_label
 from icrl.report.figures import common_curves, draw_band, draw_references, figure_file, room_for_rates, steps_formatter
 from icrl.report.records import Group
+from icrl.report.table import as_markdown
+from icrl.types import FloatArray
 
 _COLOURS = dict(zip(ABLATION_UPDATES, ("#E69F00", "#0072B2", "#009E73", "#CC79A7"), strict=True))
 _TITLES = {
@@ -26,44 +30,77 @@ class Cell(NamedTuple):
 
 
 def cells_of(groups: Sequence[Group]) -> list[Cell]:
-    """The groups that are cells of the ablation, by B."""
-    by_label = {group.label: group for group in groups if group.finished}
+    """The groups that are cells of the ablation, by B; also those whose every run failed."""
+    by_label = {group.label: group for group in groups}
     places = [(ablation, updates) for updates in ABLATION_UPDATES for ablation in ABLATIONS]
     return [Cell(a, b, by_label[ablation_label(a, b)]) for a, b in places if ablation_label(a, b) in by_label]
 
 
 def ablation_table(cells: Sequence[Cell]) -> str:
-    """What leaving a part out costs: change of the mean true return and violation rate against having both, same B."""
+    """What leaving a part out costs: change of true return and violation rate against having both, same B and seed."""
     headers = (
-        "B", "importance sampling", "early stopping", "seeds", "true return (mean ± SE)", "change", "violation rate",
-        "change", "collapsed seeds",
+        "B", "importance sampling", "early stopping", "seeds", "failed", "true return (mean ± SE)",
+        "change (mean ± SE)", "violation rate", "change", "collapsed seeds", "updates per round", "rounds cut short",
     )  # fmt: skip
-    rows = [_row(cell, cells) for cell in cells]
-    lines = [headers, ["---:", "---", "---", *["---:"] * (len(headers) - 3)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+    return as_markdown(headers, [_row(cell, cells) for cell in cells])
+
+
+def ablation_note() -> str:
+    """How to read the table."""
+    return (
+        "Change: against importance sampling and early stopping with the same B, seed by seed, over the seeds that "
+        "both finished. Weights act from the second update of a round on (at the first every weight is 1), and early "
+        "stopping often leaves no second one: see the updates per round. Up to the first round in which they differ, "
+        "runs with the same seed are the same run. Rounds cut short: share of the rounds in which a KL limit ended or "
+        "shortened the updates."
+    )
 
 
 def _row(cell: Cell, cells: Sequence[Cell]) -> list[str]:
-    returns, rates = cell.group.values("true_return"), cell.group.values("violation_rate")
-    whole = [c.group for c in cells if c.updates == cell.updates and c.ablation == ABLATIONS[0]]
-    changes = ["-", "-"]
-    if whole and whole[0] is not cell.group:
-        changes = [
-            f"{returns.mean() - whole[0].values('true_return').mean():+,.0f}",
-            f"{rates.mean() - whole[0].values('violation_rate').mean():+.3f}",
-        ]
-    error = f" ± {float(standard_error(returns)):,.0f}" if len(returns) > 1 else ""
-    return [
+    start = [
         str(cell.updates),
         "on" if cell.ablation.importance_sampling else "off",
         "on" if cell.ablation.early_stopping else "off",
-        str(len(returns)),
-        f"{returns.mean():,.0f}{error}",
-        changes[0],
-        f"{rates.mean():.3f}",
-        changes[1],
-        str(num_collapsed(rates)),
+        str(len(cell.group.finished)),
+        str(len(cell.group.failed)),
     ]
+    if not cell.group.finished:
+        return [*start, *["-"] * 7]
+    whole = [c.group for c in cells if c.updates == cell.updates and c.ablation == ABLATIONS[0]]
+    compared = whole[0] if whole and whole[0] is not cell.group else None
+    rates = cell.group.values("violation_rate")
+    return [
+        *start,
+        _with_error(cell.group.values("true_return"), ",.0f"),
+        "-" if compared is None else _with_error(_changes(cell.group, compared, "true_return"), "+,.0f"),
+        f"{rates.mean():.3f}",
+        "-" if compared is None else _with_error(_changes(cell.group, compared, "violation_rate"), "+.3f"),
+        str(num_collapsed(rates)),
+        _mean_of_rounds(cell.group, ("constraint/updates_made",), ".1f"),
+        _mean_of_rounds(cell.group, ("constraint/stopped_early", "constraint/step_shortened"), ".2f"),
+    ]
+
+
+def _changes(group: Group, whole: Group, name: str) -> FloatArray:
+    """[n]: by how much a score differs from that of the run with the same seed and nothing left out."""
+    before = {run.seed: run.scores[name] for run in whole.finished if run.scores is not None}
+    shared = [(run.scores[name], before[run.seed]) for run in group.finished if run.scores and run.seed in before]
+    return np.array([after - was for after, was in shared], np.float64)
+
+
+def _with_error(values: FloatArray, form: str) -> str:
+    if not values.size:
+        return "-"
+    error = f" ± {format(float(standard_error(values)), form.removeprefix('+'))}" if values.size > 1 else ""
+    return f"{values.mean():{form}}{error}"
+
+
+def _mean_of_rounds(group: Group, names: tuple[str, ...], form: str) -> str:
+    """Over all rounds of all runs, of whichever of the metrics is largest."""
+    rounds = [line for run in group.finished for line in run.metrics if names[0] in line]
+    return (
+        format(float(np.mean([max(float(line[name]) for name in names) for line in rounds])), form) if rounds else "-"
+    )
 
 
 def draw_ablation(cells: Sequence[Cell], references: dict[str, dict[str, float]], path: Path) -> list[Path]:
@@ -73,7 +110,8 @@ def draw_ablation(cells: Sequence[Cell], references: dict[str, dict[str, float]]
         for column, ablation in enumerate(reversed(ABLATIONS)):  # the paper's order: from nothing to everything
             for axes, name in zip(grid[:, column], ("true_return", "violation_rate"), strict=True):
                 for cell in cells:
-                    curves = common_curves(cell.group, f"truth/{name}") if cell.ablation == ablation else None
+                    shown = cell.ablation == ablation and cell.group.finished
+                    curves = common_curves(cell.group, f"truth/{name}") if shown else None
                     if curves is not None:
                         draw_band(axes, curves, _COLOURS[cell.updates], f"B = {cell.updates}")
                 draw_references(axes, references, name)

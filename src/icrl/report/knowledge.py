@@ -11,7 +11,7 @@ from icrl.evaluate import judge_constraint
 from icrl.experiment.constraint_scores import false_alarms_right_of_start, score_on_grid
 from icrl.experiment.run_directory import CONSTRAINT
 from icrl.report.records import Group, RunRecord
-from icrl.report.table import as_markdown
+from icrl.report.table import Forbidden, as_markdown
 from icrl.tasks.task import Scenario
 from icrl.trajectories import join_pairs, pairs_of
 from icrl.types import Pairs
@@ -83,11 +83,11 @@ def knowledge_table(groups: Sequence[Group], known: Known) -> str:
     return as_markdown(["method", *columns.values()], rows)
 
 
-def seeds_table(groups: Sequence[Group], known: Known, expert: float | None) -> str:
+def seeds_table(groups: Sequence[Group], known: Known, expert: float | None, forbidden: Forbidden) -> str:
     """A row per run: nothing is averaged away."""
     columns = {key: name for key, name in _COLUMNS.items() if any(key in scores for scores in known.values())}
     own = {key: name for key, name in _OWN.items() if key in columns}
-    headers = ["method", "seed", "true return", "ratio to expert", "violation rate"]
+    headers = ["method", "seed", "true return", "ratio to expert", "violation rate", "expert steps forbidden"]
     rows = []
     for group in groups:
         for run in group.finished:
@@ -97,6 +97,7 @@ def seeds_table(groups: Sequence[Group], known: Known, expert: float | None) -> 
             ratio = f"{total / expert:.3f}" if expert else "-"
             rows.append([
                 group.name, str(run.seed), f"{total:,.1f}", ratio, f"{scores['violation_rate']:.4f}",
+                _number(forbidden.get((group.label, run.seed))),
                 *(_number(_constraint_of(run).get(key)) for key in own),
                 *(_number(here.get(key)) for key in columns),
                 f"{scores['seconds']:,.0f}", f"{scores['steps_per_second']:,.0f}",
@@ -104,24 +105,31 @@ def seeds_table(groups: Sequence[Group], known: Known, expert: float | None) -> 
     return as_markdown([*headers, *own.values(), *columns.values(), "seconds", "steps/s"], rows)
 
 
-def knowledge_note(scenario: Scenario, demos: Demonstrations | None) -> str:
-    """How to read both tables; where there is an x, also what the demonstrations leave open."""
+def knowledge_note(scenario: Scenario, demos: Demonstrations | None, transferred: bool = False) -> str:
+    """How to read both tables; where there is an x, also what the demonstrations leave open (of a constraint that was
+    learned elsewhere these ones say nothing)."""
+    shown = "" if demos is None else f"{_PAIRS:,} of the demonstrations and "
     text = (
-        f"All constraints are judged on the same pairs: {_PAIRS:,} of the demonstrations and {_PAIRS:,} of what the "
-        "agents of every run of this report did. Hit rate: share of the forbidden pairs that are judged infeasible; "
+        f"All constraints are judged on the same pairs: {shown}{_PAIRS:,} of what the agents of "
+        "every run of this report did. Hit rate: share of the forbidden pairs that are judged infeasible; "
         "false alarms: share of the allowed ones. IoU: of the pairs that are forbidden in truth or by judgement, the "
         "share that are both. Own run: on what the agents of the run itself did, and the demonstrations. Mean over "
         "seeds, lowest to highest in brackets."
     )
     names = scenario.task.observation_names
-    if _X not in names or demos is None:
+    if _X not in names:
         return text
+    grid = (
+        f"{text} On the grid x is set to values from −20 to 10, all else as in those pairs. Boundary: the x at which "
+    )
+    grid += 'mean ζ crosses ½ there; "-": nowhere.'
+    if transferred or demos is None:
+        return f"{grid} These constraints were learned elsewhere: what the data left open there is in that report."
     trajectories = demos.trajectories
     lowest = float(trajectories.observations[trajectories.mask][:, names.index(_X)].min())
     return (
-        f"{text} On the grid x is set to values from −20 to 10, all else as in those pairs. Boundary: the x at which "
-        f'mean ζ crosses ½ there; "-": nowhere. The lowest demonstrated x is {lowest:.2f}: between the truth and it '
-        "the demonstrations leave the boundary open."
+        f"{grid} The lowest demonstrated x is {lowest:.2f}: between the truth and it the demonstrations leave the "
+        "boundary open."
     )
 
 

@@ -10,15 +10,15 @@ from icrl.agent.rollout import sample_trajectories
 from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
-from icrl.experiment.constraint_scores import forbidden_share
+from icrl.experiment.constraint_scores import over_constraint
 from icrl.experiment.making import EXPERT, open_demos_if_any
 from icrl.experiment.run_directory import CONSTRAINT, POLICY, SCORES, write_json
 from icrl.experiment.suite import COMMAND
-from icrl.report.ablation import ablation_table, cells_of, draw_ablation
+from icrl.report.ablation import ablation_note, ablation_table, cells_of, draw_ablation
 from icrl.report.figures import ZetaOverX, draw_final_scores, draw_learning_curves, draw_zeta_over_x
 from icrl.report.knowledge import judge_all, knowledge_note, knowledge_table, seeds_table
 from icrl.report.records import Group, RunRecord, read_commands, read_groups
-from icrl.report.table import expert_level, markdown_table, notes
+from icrl.report.table import Forbidden, expert_level, markdown_table, notes
 from icrl.tasks.registry import make_scenario
 from icrl.tasks.task import Scenario
 from icrl.trajectories import join
@@ -61,23 +61,26 @@ def _require_truth(groups: Sequence[Group]) -> None:
 
 def _write_task(task: str, groups: list[Group], out: Path) -> tuple[str, list[Path]]:
     """The section of one task in the page, and its figures."""
-    scenario = make_scenario(task)
-    first = next(run for group in groups for run in group.finished)
-    demos, _ = open_demos_if_any(first.config.get("demos"), scenario)
+    scenario, finished = make_scenario(task), [run for group in groups for run in group.finished]
+    if not finished:
+        return f"## {task}\n\nNo run is finished.\n\n{notes(groups)}", []
+    demos, _ = open_demos_if_any(finished[0].config.get("demos"), scenario)
     references = references_of(groups, demos)
     lines = references | expert_line(groups)
     cells = cells_of(groups)
     apart = {EXPERT, *(cell.group.label for cell in cells)}
     curves = [group for group in groups if group.label not in apart]
     expert = expert_steps(groups, scenario, demos)
-    tables, figures = [markdown_table(groups, references, over_constraint(groups, expert))], []
+    forbidden = forbidden_steps(groups, scenario, expert)
+    tables, figures = [markdown_table(groups, references, forbidden)], []
     known = judge_all(groups, scenario, demos)
     if known and not cells:
         tables.append(f"How well the constraint itself is known:\n\n{knowledge_table(groups, known)}")
-    tables.append(f"Every seed:\n\n{seeds_table(groups, known, expert_level(groups))}")
-    tables += [knowledge_note(scenario, demos)] if known else []
+    tables.append(f"Every seed:\n\n{seeds_table(groups, known, expert_level(groups), forbidden)}")
+    tables += [knowledge_note(scenario, demos, _all_transferred(finished))] if known else []
     if cells:
         tables.append(f"What each ablation costs, against having both with the same B:\n\n{ablation_table(cells)}")
+        tables.append(ablation_note())
         figures += draw_ablation(cells, lines, out / f"{task}-ablation")
     if any(group.finished for group in curves):
         figures += draw_learning_curves(curves, lines, out / f"{task}-learning-curves")
@@ -88,6 +91,12 @@ def _write_task(task: str, groups: list[Group], out: Path) -> tuple[str, list[Pa
     pictures = [f"![{path.stem}]({path.name})" for path in figures if path.suffix == ".png"]
     parts = [f"## {task}", f"True constraint: {scenario.constraint}.", *tables]
     return "\n\n".join([*parts, notes(groups), *pictures]) + "\n", figures
+
+
+def _all_transferred(runs: Sequence[RunRecord]) -> bool:
+    """Did no run of the task learn its constraint there?"""
+    learned = [run for run in runs if (run.directory / CONSTRAINT).is_dir()]
+    return bool(learned) and all(run.config.get("constraint") is not None for run in learned)
 
 
 def references_of(groups: Sequence[Group], demos: Demonstrations | None) -> dict[str, dict[str, float]]:
@@ -112,14 +121,13 @@ def expert_steps(groups: Sequence[Group], scenario: Scenario, demos: Demonstrati
     return None if demos is None else demos.trajectories
 
 
-def over_constraint(groups: Sequence[Group], expert: Trajectories | None) -> dict[str, FloatArray]:
-    """By label: the share of the expert's steps that each seed's constraint forbids."""
-    found = {}
-    for group in groups:
-        folders = [run.directory / CONSTRAINT for run in group.finished if (run.directory / CONSTRAINT).is_dir()]
-        if expert is not None and folders:
-            found[group.label] = np.array([forbidden_share(load_constraint(folder), expert) for folder in folders])
-    return found
+def forbidden_steps(groups: Sequence[Group], scenario: Scenario, expert: Trajectories | None) -> Forbidden:
+    """By label and seed: the share of the expert's steps that a run's constraint forbids."""
+    if expert is None:
+        return {}
+    runs = [run for group in groups for run in group.finished if (run.directory / CONSTRAINT).is_dir()]
+    shares = [over_constraint(scenario, load_constraint(run.directory / CONSTRAINT), expert) for run in runs]
+    return {(run.label, run.seed): share for run, share in zip(runs, shares, strict=True) if share is not None}
 
 
 def zeta_views(groups: Sequence[Group], scenario: Scenario, expert: Trajectories) -> list[ZetaOverX]:

@@ -128,7 +128,7 @@ def _read(path: Path) -> RunRecord:
     run = RunDirectory(path)
     config = run.config()
     try:
-        label = config.get("label") or _default_label(str(config["method"]), str(config["preset"]))
+        label = config.get("label") or _default_label(config)
         task, seed = str(config["task"]), int(config["seed"])
     except KeyError as error:
         raise InputError(f"{path / CONFIG} has no entry {error}: expected the configuration of a run.") from error
@@ -144,11 +144,11 @@ def _read(path: Path) -> RunRecord:
     )
 
 
-def _default_label(method: str, preset: str) -> str:
-    """Of a run that no suite named: as the suites that ship would have named it."""
-    if preset == "default":
-        return method
-    return preset if method == "icrl" else f"{method} ({preset})"
+def _default_label(config: dict[str, Any]) -> str:
+    """Of a run that no suite named: as the suites that ship would have named it; a transfer by what it was given."""
+    method, preset = str(config["method"]), str(config["preset"])
+    label = method if preset == "default" else preset if method == "icrl" else f"{method} ({preset})"
+    return label if config.get("constraint") is None else f"{label} from {Path(config['constraint']).name}"
 
 
 def _rank(label: str) -> int:

@@ -15,6 +15,9 @@ from icrl.experiment.statistics import (
 from icrl.report.records import Group
 from icrl.types import FloatArray
 
+Forbidden = dict[tuple[str, int], float]
+"""By label and seed: the share of an expert's steps that the constraint of that run forbids."""
+
 HEADERS = (
     "method", "seeds", "failed", "true return (mean ± SE)", "IQM [95 % CI]", "ratio to expert",
     "violation rate (mean)", "violation rate (max)", "expert steps forbidden", "collapsed seeds", "P(better than {})",
@@ -25,15 +28,15 @@ HEADERS = (
 def markdown_table(
     groups: Sequence[Group],
     references: dict[str, dict[str, float]],
-    over_constraint: dict[str, FloatArray] | None = None,
+    forbidden: Forbidden | None = None,
 ) -> str:
-    """One task's groups and its reference agents as rows; the first group is the one the others are compared with.
-
-    `over_constraint`: by label, the share of an expert's steps that each seed's constraint forbids.
-    """
+    """One task's groups and its reference agents as rows; the first group is the one the others are compared with."""
     first, expert = groups[0], expert_level(groups)
     headers = [header.format(first.name) for header in HEADERS]
-    rows = [_row(group, first, expert, (over_constraint or {}).get(group.label)) for group in groups]
+    shares = {
+        group.label: np.array([v for k, v in (forbidden or {}).items() if k[0] == group.label]) for group in groups
+    }
+    rows = [_row(group, first, expert, shares[group.label]) for group in groups]
     rows += [_reference_row(name, scores, expert) for name, scores in references.items()]
     return as_markdown(headers, rows)
 
@@ -50,9 +53,10 @@ def notes(groups: Sequence[Group]) -> str:
         "True return: mean return in the constrained world, where a violation ends the episode; violation rate: share "
         "of steps that violate in the nominal world; both of the stochastic policy at the end of training. Ratio to "
         "expert: mean true return over that of the expert's runs where the table has some, else over the mean return "
-        "of the demonstrations. Expert steps forbidden: share of the expert's steps (its runs', else the "
-        "demonstrations') with cost 1 − ζ above ½; mean over seeds, and the worst seed in brackets. IQM: mean of the "
-        "middle half of the seeds, with a 95 % bootstrap interval over seeds. Collapsed: violation rate above 0.5. "
+        "of the demonstrations. Expert steps forbidden: share of the expert's lawful steps (its runs', else "
+        "the demonstrations') with cost 1 − ζ above ½; mean over seeds, and the worst seed in brackets. IQM: mean of "
+        "the middle half of the seeds, with a 95 % bootstrap interval over seeds. Collapsed: violation rate above 0.5 "
+        "(where even agents that know of no constraint violate on fewer steps, read the return instead). "
         "P(better): chance that a seed of the row has a higher true return than a seed of that method (ties count "
         "half). Every seed counts."
     ]
@@ -68,7 +72,7 @@ def versions(groups: Sequence[Group]) -> list[str]:
     return list(dict.fromkeys(", ".join(f"{name} {number}" for name, number in each.items()) for each in found))
 
 
-def _row(group: Group, first: Group, expert: float | None, forbidden: FloatArray | None) -> list[str]:
+def _row(group: Group, first: Group, expert: float | None, forbidden: FloatArray) -> list[str]:
     failed = str(len(group.failed))
     if not group.finished:
         return [group.name, "0", failed, *["-"] * 10]
@@ -87,7 +91,7 @@ def _row(group: Group, first: Group, expert: float | None, forbidden: FloatArray
         _ratio(float(returns.mean()), expert),
         f"{rates.mean():.4f}",
         f"{rates.max():.4f}",
-        "-" if forbidden is None or not forbidden.size else f"{forbidden.mean():.3f} ({forbidden.max():.3f})",
+        f"{forbidden.mean():.3f} ({forbidden.max():.3f})" if forbidden.size else "-",
         f"{num_collapsed(rates)}",
         better,
         f"{np.mean(group.values('steps')):,.0f}",

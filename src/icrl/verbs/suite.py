@@ -50,6 +50,9 @@ def run(arguments: list[str]) -> None:
         if run.spec.constraint is not None and not run.after:
             line = f"{run.directory.name} uses the constraint of {run.spec.constraint}"
             console.print(line, highlight=False, soft_wrap=True)
+        if run.lender is not None and not run.directory.exists():
+            line = f"{run.directory.name} is made here: there is no finished run in {run.lender}"
+            console.print(line, highlight=False, soft_wrap=True)
     with SuiteDisplay(f"suite {found.name}: {found.purpose}", runs, console) as display:
         outcome = run_suite(runs, out, args.jobs, display, f"icrl suite {' '.join(arguments)}")
     print_outcome(outcome, out, console)
