@@ -13,7 +13,9 @@ TARGET = Path(__file__).with_name("api.md")
 GROUPS = {
     "Learn": ("learn_constraint", "preset", "LearnConfig"),
     "Tasks": ("make_task", "task_from_env", "make_scenario", "Task"),
-    "Demonstrations": ("load_demos", "save_demos", "shipped_demos", "Demonstrations", "Trajectories"),
+    "Demonstrations": (
+        "load_demos", "ColumnMapping", "save_demos", "shipped_demos", "Demonstrations", "Trajectories",
+    ),
     "Use what was learned": ("LearnedConstraint", "load_constraint", "Shield", "export_onnx", "relabel_minari"),
     "Gymnasium wrappers": (
         "CostInInfo", "SixValueStep", "PenalisedReward", "TerminateOnViolation", "VectorCostInInfo",

@@ -16,7 +16,19 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 STOREYS = [
     {"types", "errors", "config", "runtime", "trajectories"},
     {"tasks", "demos", "agent", "constraint", "tabular"},
-    {"learn", "evidence", "scouting", "rounds", "transfer", "evaluate", "baselines", "presets", "visited", "interop"},
+    {
+        "learn",
+        "evidence",
+        "scouting",
+        "zeta_fit",
+        "rounds",
+        "transfer",
+        "evaluate",
+        "baselines",
+        "presets",
+        "visited",
+        "interop",
+    },
     {"trust", "explain"},
     {"experiment", "report"},
     {"cli", "verbs", "__main__"},
@@ -35,6 +47,8 @@ SAME_STOREY = {
     ("trajectories", "types"),
     ("learn", "evidence"),
     ("learn", "scouting"),
+    ("learn", "zeta_fit"),
+    ("zeta_fit", "evidence"),
     ("scouting", "evidence"),
     ("learn", "rounds"),
     ("baselines", "learn"),
@@ -47,8 +61,8 @@ SAME_STOREY = {
     ("__main__", "cli"),
 }
 LEARNERS = {
-    "agent", "constraint", "learn", "evidence", "scouting", "rounds", "transfer", "baselines", "tabular", "demos",
-    "visited", "trust", "explain", "interop",  # what is said without the truth cannot see it
+    "agent", "constraint", "learn", "evidence", "scouting", "zeta_fit", "rounds", "transfer", "baselines", "tabular",
+    "demos", "visited", "trust", "explain", "interop",  # what is said without the truth cannot see it
 }  # fmt: skip
 TRUTH = {"icrl.tasks.truth", "icrl.evaluate"}
 MAY_SEE_TRUTH = {"icrl.demos.collect"}  # trains the expert: the one who knows the law

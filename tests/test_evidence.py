@@ -12,17 +12,20 @@ from icrl.constraint.objective import loss
 from icrl.demos.dataset import REWARDS_UNKNOWN, Demonstrations
 from icrl.evidence import (
     Evidence,
+    convicts,
+    dismiss,
     evidence_weights,
-    fit_zeta,
     gather,
     newly_forbidden,
     out_earning,
-    presumable,
 )
+from icrl.presets import preset
 from icrl.scouting import Scouting, another_scout, scout_on, send_scouts
+from icrl.tasks.cheetah import half_cheetah_wall
 from icrl.tasks.lap_grid import lap_grid
 from icrl.trajectories import join, select
 from icrl.types import Trajectories
+from icrl.zeta_fit import beyond_demonstrations, fit_zeta, presumable
 
 
 def trajectories(returns, steps=2):
@@ -41,7 +44,7 @@ DEMOS = Demonstrations(trajectories=trajectories([8.0, 12.0]), discrete=True)  #
 
 
 def after_round(evidence, samples, scouting, returned, config):
-    weights = evidence_weights(samples, DEMOS, scouting.left > 0, returned, config)
+    weights = evidence_weights(samples, DEMOS, evidence, scouting.left > 0, returned, config)
     return gather(evidence, samples, weights, scouting.left > 0, config)
 
 
@@ -169,8 +172,7 @@ def test_zeta_presumes_as_much_innocence_as_leaves_a_constraint():
     )
     assert newly_forbidden(mixed, None, constraint_cost(plain, features, backward)) < 0.2
     rng = np.random.default_rng(0)
-    fitted, _ = fit_zeta(rng, demos, evidence, mixed, features, config, loss)
-    cost = constraint_cost(fitted, features, backward)
+    cost = fit_zeta(rng, demos, evidence, mixed, features, config, loss).cost
     assert newly_forbidden(mixed, None, cost) == pytest.approx(0.5)
     assert newly_forbidden(demos, None, cost) == 0.0
 
@@ -187,3 +189,82 @@ def test_zeta_presumes_as_much_innocence_as_leaves_a_constraint():
 )
 def test_as_much_innocence_as_the_evidence_allows(convicted, taken):
     assert presumable(convicted, 0.2) == taken
+
+
+def test_an_agent_that_is_merely_better_is_dismissed():
+    config = LearnConfig(scouts=1, evidence_margin=0.5)
+    scouts, _ = after_round(None, trajectories([1.0, 2.0]), Scouting(0, 0, 1, 1), True, config)
+    agent = trajectories([16.0, 3.0, 20.0])
+    both, moved = after_round(scouts, agent, NO_SCOUTS, False, config)
+    assert moved
+    earlier, newest = both.parts
+    assert (earlier.returns.tolist(), newest.returns.tolist()) == ([1.0, 2.0], [16.0, 20.0])  # 3 is no evidence
+    left = dismiss(both, DEMOS, 0.5)
+    assert left.trajectories.returns.tolist() == [1.0, 2.0]
+    assert left.weights.tolist() == [1.0, 1.0]
+    assert left.bar == 25.0  # the best of them, and half of what demonstrations earn
+    _, moved = after_round(left, trajectories([24.0]), NO_SCOUTS, False, config)
+    assert not moved
+    again, moved = after_round(left, trajectories([24.0, 26.0]), NO_SCOUTS, False, config)
+    assert moved
+    assert again.parts[1].returns.tolist() == [26.0]
+    assert again.bar == 25.0
+
+
+def forbidding(*cells):
+    return lambda observations, actions: np.isin(observations[..., 0], cells).astype(float)
+
+
+def test_new_evidence_must_convict_and_acquit_nobody():
+    # trajectories 0 to 3 are earlier evidence (2 steps in the cell of their number), 4 and 5 are the newest
+    evidence = Evidence(trajectories([0.0] * 6), np.ones(6), newest=2)
+    old = forbidding(0, 1, 2)
+    assert convicts(evidence, old, forbidding(0, 1, 2, 4), 0.4)
+    assert not convicts(evidence, old, forbidding(0, 1, 2), 0.4)  # finds nothing in the newest
+    assert not convicts(evidence, old, forbidding(0, 4, 5), 0.4)  # acquits two of three that were convicted
+    assert convicts(evidence, old, forbidding(0, 1, 4, 5), 0.4)  # one of three: less than 0.4 of them
+
+
+def wall_data(seed=0):
+    """Demonstrations stay right of −1 in x; scouts go left of it a third of the time, and are slower (vx) everywhere,
+    some of them slower than any demonstration; chance is near the start and slow too."""
+    task = half_cheetah_wall().task
+    rng = np.random.default_rng(seed)
+    names = task.observation_names
+
+    def walk(x, vx):
+        observations = rng.normal(0.0, 0.3, (*x.shape, len(names))).astype(np.float32)
+        observations[..., names.index("x")], observations[..., names.index("vx")] = x, vx
+        return Trajectories(
+            observations=observations,
+            actions=rng.uniform(-1, 1, (*x.shape, 6)).astype(np.float32),
+            rewards=np.zeros(x.shape, np.float32),
+            lengths=np.full(len(x), x.shape[1]),
+        )
+
+    shape = (6, 50)
+    demos = walk(rng.uniform(-1, 10, shape), rng.uniform(2.0, 6.0, shape))
+    scouts = walk(rng.uniform(-6, 9, shape), rng.uniform(1.5, 4.0, shape))
+    return task, demos, scouts, walk(rng.uniform(-0.5, 0.5, shape), rng.uniform(-1.0, 1.0, shape))
+
+
+def test_zeta_sees_one_feature_where_one_is_enough():
+    task, demos, scouts, chance = wall_data()
+    config = preset("default", task.name)
+    features = select_features(task, None, config.backward.input_clip)
+    shares = beyond_demonstrations(demos, scouts, features)
+    assert features.names[int(np.argmax(shares))] == "x"
+    x = scouts.observations[..., 0]
+    lowest = demos.observations[..., 0].min()
+    assert shares[0] == pytest.approx(np.mean(x < lowest))
+    fit = fit_zeta(np.random.default_rng(0), demos, Evidence(scouts, np.ones(6)), chance, features, config, loss)
+    weights = np.linalg.norm(np.asarray(fit.state.params[0].weight), axis=1)
+    assert np.flatnonzero(weights).tolist() == [0]
+    cost = constraint_cost(fit.state, features, config.backward)
+    np.testing.assert_array_equal(  # written in all features it is the zeta that was fitted to one
+        cost(scouts.observations, scouts.actions) > 0.5, cost(scouts.observations, 0 * scouts.actions) > 0.5
+    )
+    forbidden = cost(scouts.observations, scouts.actions) > 0.5
+    assert fit.convicted == pytest.approx(forbidden.mean())
+    assert forbidden[x < lowest - 1].all()
+    assert not forbidden[x > 0].any()

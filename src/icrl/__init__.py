@@ -8,6 +8,7 @@ import importlib
 from typing import Any
 
 _HOMES = {
+    "ColumnMapping": "icrl.demos.formats_table",
     "CostInInfo": "icrl.interop.wrappers",
     "Demonstrations": "icrl.demos.dataset",
     "InputError": "icrl.errors",

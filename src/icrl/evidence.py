@@ -8,34 +8,19 @@ differ from demonstrations too, but for want of skill; samples of a skilled one 
   where they go, while how fast and in which gait changes from one to the next.
 - *Chance*, what an untrained agent does, is nobody's intention: presumed innocent, as far as the evidence allows.
 - Once the agent obeys zeta, its samples are evidence only where they earn clearly more than the demonstrations: then
-  something is still missing from zeta.
+  something is still missing from zeta, or the agent is merely better than the expert. It is the former if a zeta
+  fitted to them too convicts them and acquits nobody else; otherwise they are dismissed.
 """
 
-from dataclasses import replace
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from icrl.config import BackwardConfig, LearnConfig
-from icrl.constraint.backward_step import (
-    BackwardInfo,
-    ConstraintState,
-    backward_step,
-    constraint_cost,
-    init_constraint,
-)
-from icrl.constraint.features import Features
-from icrl.constraint.objective import Objective
+from icrl.config import LearnConfig
 from icrl.demos.dataset import Demonstrations
 from icrl.trajectories import join, select
 from icrl.types import BoolArray, CostFunction, FloatArray, Trajectories
-
-_STRENGTHS = (1.0, 0.5, 0.25, 0.125, 0.0)
-"""Shares of the presumption of innocence that are tried."""
-_LASSOS = (1.0, 0.5)
-"""Shares of the sparsity over features that are tried."""
-_AS_MUCH = 0.995
-"""Share of a conviction rate that counts as all of it."""
 
 
 class Evidence(NamedTuple):
@@ -44,10 +29,26 @@ class Evidence(NamedTuple):
     trajectories: Trajectories
     weights: FloatArray
     """[N]: 1 evidence, 0 none"""
+    newest: int = 0
+    """Trajectories that came last, together."""
+    bar: float = -math.inf
+    """What a later sample must earn besides: more than those that were dismissed."""
+
+    @property
+    def parts(self) -> tuple[Trajectories, Trajectories]:
+        """What counts of it: of earlier rounds, and of the newest."""
+        late = np.arange(len(self.weights)) >= len(self.weights) - self.newest
+        counts = self.weights > 0
+        return select(self.trajectories, counts & ~late), select(self.trajectories, counts & late)
 
 
 def evidence_weights(
-    samples: Trajectories, demos: Demonstrations, scouts_out: bool, returned: bool, config: LearnConfig
+    samples: Trajectories,
+    demos: Demonstrations,
+    evidence: Evidence | None,
+    scouts_out: bool,
+    returned: bool,
+    config: LearnConfig,
 ) -> FloatArray:
     """[N]: how much each of a round's samples counts against what it does.
 
@@ -58,7 +59,8 @@ def evidence_weights(
         return np.ones(samples.num_trajectories)
     if scouts_out:
         return np.zeros(samples.num_trajectories)
-    return out_earning(samples, demos, config.evidence_margin).astype(np.float64)
+    bar = -math.inf if evidence is None else evidence.bar
+    return (out_earning(samples, demos, config.evidence_margin) & (samples.returns > bar)).astype(np.float64)
 
 
 def gather(
@@ -75,7 +77,7 @@ def gather(
         return evidence, False
     if evidence is not None:
         joined = join([evidence.trajectories, samples])
-        found = Evidence(joined, np.concatenate([evidence.weights, weights]))
+        found = Evidence(joined, np.concatenate([evidence.weights, weights]), len(weights), evidence.bar)
     return found, not scouts_out
 
 
@@ -87,68 +89,24 @@ def out_earning(samples: Trajectories, demos: Demonstrations, margin: float) -> 
     return np.asarray(samples.returns > expert + margin * abs(expert))
 
 
-def fit_zeta(
-    rng: np.random.Generator,
-    demos: Trajectories,
-    evidence: Evidence,
-    innocents: Trajectories | None,
-    features: Features,
-    config: LearnConfig,
-    objective: Objective,
-) -> tuple[ConstraintState, BackwardInfo]:
-    """Zeta fitted afresh to all evidence, of as few features and presuming as much innocence as the evidence allows.
+def convicts(evidence: Evidence, old: CostFunction, new: CostFunction, least: float) -> bool:
+    """Is something missing from zeta (cost `old`) that the newest of the evidence shows?
 
-    The sparsity over features is halved once where zeta convicts too little with it: scouts showed little, or the rule
-    needs more features. The presumption is that of `presumable`.
+    Fitted to it too (cost `new`) zeta must convict `least` of its steps and, of the steps of earlier evidence that were
+    convicted before, acquit no more than that share.
     """
-    least = config.restart_above or 0.0
-    for lasso in _LASSOS:
-        backward = replace(config.backward, feature_sparsity=lasso * config.backward.feature_sparsity)
-        fit, convicted = _fit_presuming(rng, demos, evidence, innocents, features, backward, objective, least)
-        if convicted >= least or backward.feature_sparsity == 0:
-            break
-    return fit
+    earlier, newest = evidence.parts
+    acquitted, convicted = newly_forbidden(earlier, new, old), newly_forbidden(earlier, None, old)
+    return newly_forbidden(newest, None, new) >= least and acquitted <= least * convicted
 
 
-def _fit_presuming(
-    rng: np.random.Generator,
-    demos: Trajectories,
-    evidence: Evidence,
-    innocents: Trajectories | None,
-    features: Features,
-    config: BackwardConfig,
-    objective: Objective,
-    least: float,
-) -> tuple[tuple[ConstraintState, BackwardInfo], float]:
-    """The fit of the strength that `presumable` takes, and the share of the evidence that it convicts."""
-    start = init_constraint(rng, features, config)
-    guilty = select(evidence.trajectories, evidence.weights > 0)
-    strengths = _STRENGTHS if innocents is not None and config.presumption > 0 else (0.0,)
-    fits, convicted = [], []
-    for strength in strengths:
-        backward = replace(config, presumption=strength * config.presumption)
-        state, info = backward_step(
-            start, demos, evidence.trajectories, features, backward, evidence.weights, objective,
-            innocents if strength > 0 else None,
-        )  # fmt: skip
-        fits.append((state, info))
-        convicted.append(newly_forbidden(guilty, None, constraint_cost(state, features, backward)))
-    taken = presumable(convicted, least)
-    return fits[taken], convicted[taken]
-
-
-def presumable(convicted: list[float], least: float) -> int:
-    """Which of several fits to take, by the share of the evidence that each convicts: the first presumes most, the last
-    no innocence.
-
-    Chance may do what is forbidden as often as scouts do (half of all random moves go anticlockwise). Where a fit
-    convicts as much as the last, its presumption clears nothing that the evidence speaks against: the first such fit.
-    Where every bit of presumption clears something (what scouts do for want of skill), the first that convicts `least`.
-    """
-    for index, share in enumerate(convicted[:-1]):
-        if share >= _AS_MUCH * convicted[-1]:
-            return index
-    return next((index for index, share in enumerate(convicted) if share >= least), len(convicted) - 1)
+def dismiss(evidence: Evidence, demos: Demonstrations, margin: float) -> Evidence:
+    """The evidence without the newest. To be looked at, others must earn more than it by `margin` of what the mean
+    demonstration earns."""
+    expert, kept = float(np.mean(demos.trajectories.returns)), evidence.weights[: -evidence.newest]
+    earlier = select(evidence.trajectories, np.arange(len(evidence.weights)) < len(kept))
+    bar = float(np.max(evidence.parts[1].returns)) + margin * abs(expert)
+    return Evidence(earlier, kept, bar=bar)
 
 
 def newly_forbidden(samples: Trajectories, old: CostFunction | None, new: CostFunction) -> float:

@@ -23,12 +23,14 @@ from icrl.constraint.backward_step import backward_step, check_limits, constrain
 from icrl.constraint.features import select_features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.objective import Objective, loss
-from icrl.demos.dataset import Demonstrations, check_against
-from icrl.evidence import evidence_weights, fit_zeta, gather, settled_on_forbidden_ways
+from icrl.demos.dataset import Demonstrations
+from icrl.demos.fitting import fit_and_check
+from icrl.evidence import evidence_weights, gather, settled_on_forbidden_ways
 from icrl.rounds import Progress, Round, chance_horizon, num_rounds, report_progress
 from icrl.scouting import another_scout, make_stage_envs, scout_on, scout_round, send_scouts
 from icrl.tasks.task import Task
 from icrl.types import CostFunction
+from icrl.zeta_fit import fit_or_dismiss
 
 
 def learn(
@@ -45,10 +47,9 @@ def learn(
 
     The baselines have another `objective` for zeta, or make the cost 1 − ζ an addition to the reward (`to_bonus`).
     """
-    check_against(demos, task)
+    demos = fit_and_check(demos, task)
     check_limits(config.backward, config.num_samples, task.horizon)
-    rounds = num_rounds(task, config)
-    features = select_features(task, config.features, config.backward.input_clip)
+    rounds, features = num_rounds(task, config), select_features(task, config.features, config.backward.input_clip)
     key_agent, key_constraint, key_chance, key_rounds = jax.random.split(jax.random.key(seed), 4)
     agent = init_agent(generator(key_agent), task, config.forward)
     constraint = init_constraint(generator(key_constraint), features, config.backward)
@@ -71,12 +72,13 @@ def learn(
             agent, forward_info = forward_step(key_forward, agent, *training)  # Eq. 9
             samples = sample_agent(key_sample, agent, task, sample_env, config.forward, task.horizon)  # S ~ π^φ
         scouting, returned = scout_on(scouting, samples, demos, config)
-        weights = evidence_weights(samples, demos, scouting.left > 0, returned, config)
+        weights = evidence_weights(samples, demos, evidence, scouting.left > 0, returned, config)
         evidence, moves = gather(evidence, samples, weights, scouting.left > 0, config)
         if moves and config.scouts > 0 and evidence is not None:
-            constraint, backward_info = fit_zeta(
-                generator(key_constraint), demos.trajectories, evidence, innocents, features, config, objective
-            )
+            obeyed = None if returned else cost
+            fitting = generator(key_constraint), demos, evidence, innocents, features, config, objective, constraint
+            constraint, backward_info, evidence, moves = fit_or_dismiss(*fitting, obeyed)
+            weights = weights * moves  # samples that were dismissed are no evidence
         else:
             backward = config.backward if moves else replace(config.backward, updates=0)
             constraint, backward_info = backward_step(  # Eqs. 8, 10–12

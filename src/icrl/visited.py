@@ -18,6 +18,8 @@ CHANCE = -1
 MOST_PAIRS = {"chance": 4_000, "evidence": 8_000, "agents": 8_000}
 """Pairs kept of each kind of episode."""
 _MOST_BYTES = 4_500_000
+_MOST = 10**8
+"""Rounds, steps of an episode and choices are fewer than this."""
 _NAMES = ("observations", "actions", "episodes", "times", "rounds", "returns", "lengths", "evidence")
 
 
@@ -67,9 +69,19 @@ class Visited:
         for name in ("observations", "actions", "returns"):
             if getattr(self, name).dtype.kind not in "fiu" or not np.isfinite(getattr(self, name)).all():
                 raise InputError(f"{name} holds values that are not finite numbers.")
+        self._require_possible()
         steps = np.diff(self.episodes)
         if self.episodes.min() < 0 or self.episodes.max() >= num_episodes or (steps < 0).any():
             raise InputError(f"episodes must be 0..{num_episodes - 1}, in order.")
+
+    def _require_possible(self) -> None:
+        """Raise `InputError` if a number cannot be what it stands for."""
+        limits = {"rounds": (CHANCE, _MOST), "lengths": (1, _MOST), "times": (0, int(self.lengths.max(initial=1)) - 1)}
+        limits |= {"actions": (0, _MOST)} if self.discrete else {}
+        for name, (low, high) in limits.items():
+            values = getattr(self, name)
+            if values.size and (values.min() < low or values.max() > high):
+                raise InputError(f"{name} reach from {values.min()} to {values.max()}, expected {low} to {high}.")
 
     @property
     def discrete(self) -> bool:

@@ -8,8 +8,9 @@ import pytest
 from small_data import box_task, discrete_task
 
 import oracles
-from icrl.constraint.features import extract, match, select_features
+from icrl.constraint.features import extract, match, one_hot, select_features
 from icrl.errors import InputError
+from icrl.tasks.task import Task
 
 
 def test_all_features_by_default_with_their_bounds() -> None:
@@ -83,6 +84,47 @@ def test_match_refuses_a_feature_of_another_kind() -> None:
     learned = select_features(discrete_task(("x",), ("push", "pull")), ("push",), 20.0)
     with pytest.raises(InputError, match=r"'push' was a discrete action .* is a continuous action"):
         match(learned, box_task(("x",), ("push",)))
+
+
+def numbered(observations: int, actions: int, named: tuple[str, ...] = ()) -> Task:
+    """A task whose features nobody named, or only its first observations."""
+    seen = named or tuple(f"obs[{i}]" for i in range(observations))
+    return discrete_task(seen, tuple(f"action[{i}]" for i in range(actions)), name=f"{observations}-{actions}")
+
+
+@pytest.mark.parametrize("names", [None, ("obs[0]",), ("action[1]",), ("action[0]", "obs[1]")])
+@pytest.mark.parametrize("other", [(4, 3), (3, 2), (9, 9)])
+def test_numbers_are_no_names_and_match_only_among_as_many(
+    names: tuple[str, ...] | None, other: tuple[int, int]
+) -> None:
+    learned = select_features(numbered(4, 2), names, 20.0)
+    assert match(learned, numbered(4, 2)) == learned
+    wanted = r"learned on 4 observations and 2 choices, task '\d-\d' has \d observations.*\[\d\].*feature_names"
+    with pytest.raises(InputError, match=wanted):
+        match(learned, numbered(*other))
+
+
+def test_numbers_of_actions_of_another_kind_do_not_match() -> None:
+    learned = select_features(numbered(1, 1), ("obs[0]",), 20.0)
+    with pytest.raises(
+        InputError, match="1 observations and 1 choices, task 'box' has 1 observations and 1 continuous"
+    ):
+        match(learned, box_task(("obs[0]",), ("action[0]",)))
+
+
+def test_numbered_actions_beside_named_observations_ask_for_as_many_actions() -> None:
+    learned = select_features(numbered(2, 2, ("x", "y")), ("y", "action[1]"), 20.0)
+    assert match(learned, numbered(3, 2, ("speed", "x", "y"))).columns == (2, 4)
+    with pytest.raises(InputError, match=r"has 2 observations and 3 choices, and action\[1\] are numbers, not names"):
+        match(learned, numbered(2, 3, ("x", "y")))
+
+
+def test_states_by_their_numbers() -> None:
+    assert one_hot(np.array([[5], [7]]), range(5, 8)).tolist() == [[[1, 0, 0]], [[0, 0, 1]]]
+    assert one_hot(6, range(5, 8)).tolist() == [0, 1, 0]
+    for wrong in (4, 8, -1, 6.0):
+        with pytest.raises(InputError, match=r"expected states in 5\.\.7, got"):
+            one_hot(wrong, range(5, 8))
 
 
 def test_unknown_repeated_and_empty_names_are_refused() -> None:

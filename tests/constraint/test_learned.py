@@ -92,6 +92,32 @@ def test_neither_loading_nor_calling_imports_jax(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_a_saved_constraint_is_used_where_no_simulator_is_installed(tmp_path: Path) -> None:
+    constraint = make()
+    constraint.save(tmp_path)
+    code = (
+        "import sys\n"
+        "for name in ('gymnasium', 'jax', 'mujoco'): sys.modules[name] = None  # importing one of them raises\n"
+        "import numpy as np, icrl\n"
+        f"constraint = icrl.load_constraint({str(tmp_path)!r})\n"
+        "observations, actions = np.ones((3, 2)), np.zeros((3, 1))\n"
+        "zeta, cost = constraint.feasibility(observations, actions), constraint.cost(observations, actions)\n"
+        "assert np.array_equal(cost, 1 - zeta) and constraint.is_feasible(observations, actions).shape == (3,)\n"
+        "icrl.Shield(constraint=constraint).first_feasible(observations[0], actions)\n"
+        "print(float(zeta[0]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) == constraint.feasibility(np.ones(2), np.zeros(1))
+
+
+def test_where_it_cannot_be_saved_is_said(tmp_path: Path) -> None:
+    (tmp_path / "afile").write_text("in the way")
+    for place in ("afile", "afile/x"):
+        with pytest.raises(InputError, match=r"cannot write the constraint to .*afile.* \(.+\): give a directory"):
+            make().save(tmp_path / place)
+
+
 def test_for_task_judges_the_same_features_elsewhere() -> None:
     constraint = make(names=("y", "x"))
     other = constraint.for_task(discrete_task(("speed", "x", "y"), ("left", "right")))

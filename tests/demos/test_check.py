@@ -1,6 +1,7 @@
 """`icrl demos check`: facts by hand arithmetic, and each finding on data made to provoke it."""
 
 import io
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -71,6 +72,7 @@ def test_facts_by_hand() -> None:
     assert x.coverage == pytest.approx(3 / 20)
     assert (first.name, second.name) == ("action 0", "action 1")
     assert second.mean == pytest.approx(2 / 3)
+    assert (first.coverage, second.coverage) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
     assert report.duplicate_episodes == 0
     assert report.duplicate_rows == 0
     assert report.actions_outside is None
@@ -124,6 +126,61 @@ def test_actions_that_are_never_taken() -> None:
     report = describe(make_demos(discrete=True), make_task(discrete=True))
     assert "1 action is never taken (stay)" in found(report)
     assert report.actions_outside == 0
+    left, right, stay = report.columns[2:]
+    assert left.coverage + right.coverage == pytest.approx(1)  # shares of the steps
+    assert stay.coverage == 0
+    assert re.search(r"stay .* 0% ", render(report))
+
+
+def test_an_action_that_is_rarely_taken_is_not_shown_as_never() -> None:
+    actions = np.zeros((4, 50), int)
+    actions[0, 0] = 1  # 1 of 200 steps: 0.5 %
+    assert re.search(r"right .* <1% ", render(describe(make_demos(discrete=True, actions=actions), make_task(True))))
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_states_that_are_never_visited_are_not_to_be_left_out(told: bool) -> None:
+    # Half of the steps in s0, half in s2, none in s1.
+    states = np.eye(3)[np.tile([0, 2], (4, 25))]
+    world = replace(
+        make_task(discrete=True),
+        observation_space=gym.spaces.Box(0, 1, (3,), np.float64),
+        observation_names=("s0", "s1", "s2"),
+        one_hot=True,
+    )
+    base = make_demos(discrete=True, observations=states)
+    demos = replace(base, observation_names=("s0", "s1", "s2"))
+    report = describe(demos, world if told else None)
+    assert [column.coverage for column in report.columns[:3]] == [0.5, 0, 0.5]
+    assert "1 of 3 states are never visited (s1)" in found(report)
+    assert "never change" not in found(report)
+    assert "--features" not in render(report)
+
+
+def test_one_row_repeated_is_no_one_hot_state() -> None:
+    still = np.tile([1.0, 0.0], (4, 50, 1))
+    assert "2 columns never change" in found(describe(make_demos(observations=still)))
+
+
+@pytest.mark.parametrize(
+    ("lengths", "expected"),
+    [
+        ([50, 50, 50, 50], "every episode has 50 steps, task plane has 80"),
+        ([50, 50, 5, 7], "2 of 4 episodes have exactly 50 steps, task plane has 80"),
+        ([50, 40, 5, 7], None),  # nobody shares the greatest length
+        ([50, 5, 5, 5], None),  # what many share is not the greatest: a way that ends there
+        ([50, 50, 6, 5, 7], None),  # less than half
+    ],
+)
+def test_a_clipped_recording_is_told_by_how_many_share_the_greatest_length(
+    lengths: list[int], expected: str | None
+) -> None:
+    one = make_demos().trajectories
+    rows = {n: getattr(one, n)[np.arange(len(lengths)) % 4] for n in ("observations", "actions", "rewards")}
+    demos = make_demos(lengths=np.array(lengths), **rows)
+    text = found(describe(demos, make_task(horizon=80)))
+    assert expected in text if expected else "task plane has 80" not in text
+    assert "task plane has" not in found(describe(demos, make_task(horizon=50)))
 
 
 def test_demonstrations_that_do_not_fit_are_errors() -> None:

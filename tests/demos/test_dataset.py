@@ -129,9 +129,14 @@ def test_a_number_that_is_not_finite_is_named_by_episode_step_and_column() -> No
     trajectories.observations[2, 3, 1] = np.inf
     with pytest.raises(InputError, match=r"observations: episode 2, step 3, column 1 \(y\) is inf.*1 such values"):
         Demonstrations(trajectories=trajectories, discrete=False, observation_names=("x", "y"))
+    trajectories.observations[0, :2] = np.nan
+    with pytest.raises(InputError, match=r"5 such values in all, in 2 columns \(x, y\) and 2 of 3 episodes: drop"):
+        Demonstrations(trajectories=trajectories, discrete=False, observation_names=("x", "y"))
     trajectories = make_trajectories()
     trajectories.rewards[0, 4] = np.nan
-    with pytest.raises(InputError, match="rewards: episode 0, step 4 is nan"):
+    with pytest.raises(
+        InputError, match=r"rewards: episode 0, step 4 is nan.*1 such values in all, in 1 of 3 episodes"
+    ):
         Demonstrations(trajectories=trajectories, discrete=False)
 
 

@@ -177,7 +177,7 @@ def test_unknown_suffixes_and_missing_files(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(InputError, match=r"suffix '\.txt' is unknown"):
         save_demos(make_demos(), tmp_path / "a.txt")
     for suffix in (".npz", ".csv", ".parquet"):
-        with pytest.raises(InputError, match=f"gone{suffix}: no such file"):
+        with pytest.raises(InputError, match=f"gone{suffix}: no such file: check the spelling"):
             load_demos(tmp_path / f"gone{suffix}")
     with pytest.raises(
         InputError, match=r"neither a file or folder, nor a Minari dataset.*minari download door/human-v1"
@@ -218,15 +218,15 @@ def test_a_mapping_says_which_column_is_which(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no column is called episode"),
+        ("", "the file is empty"),
         ("obs_0,action\n1,2\n", r"no column is called episode; the columns are obs_0, action"),
         ("episode,action\n1,2\n", r"no column is called obs_\*"),
         ("episode,obs_0\n1,2\n", r"no column is called action\*"),
         ("episode,obs_0,obs_0,action\n1,2,3,4\n", "two columns are called 'obs_0'"),
         ("episode,obs_0,action\n", "there are 0 episodes"),
         ("episode,obs_0,action\n0,1,2\n0,1\n", "line 3 has 2 fields, the header 3"),
-        ("episode,obs_0,action\n0,1,2\n0,x,2\n", "column obs_0, row 1 holds 'x', expected a number"),
-        ("episode,obs_0,action\n0,1_0,2\n", "column obs_0, row 0 holds '1_0'"),
+        ("episode,obs_0,action\n0,1,2\n0,x,2\n", "line 3, column obs_0 holds 'x', expected a number"),
+        ("episode,obs_0,action\n0,1_0,2\n", "line 2, column obs_0 holds '1_0'"),
         ("episode,obs_0,action\n0,nan,2\n", r"episode 0, step 0, column 0 \(obs_0\) is nan"),
         (TABLE.replace("b,1", "b,2"), "episode b goes from step 0 to step 2, expected 1"),
         (TABLE.replace("a,7", "a,7.5"), "the step column has dtype float64, expected integers"),
@@ -295,7 +295,10 @@ def test_a_folder_of_files_is_one_set(tmp_path: Path) -> None:
 
 
 def test_folders_that_do_not_agree_name_the_files(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"holds no \.npz, \.csv, \.parquet file"):
+    with pytest.raises(InputError, match=r"holds no \.npz, \.csv, \.parquet file .*: give the file itself"):
+        load_demos(tmp_path)
+    (tmp_path / "monday").mkdir()
+    with pytest.raises(InputError, match=r"holds no .* sub-folders \(monday\) are not searched: give one of them"):
         load_demos(tmp_path)
     save_demos(make_demos(), tmp_path / "a.npz")
     save_demos(make_demos(width=3), tmp_path / "b.csv")

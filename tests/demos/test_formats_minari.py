@@ -13,8 +13,11 @@ import pytest
 from minari.data_collector import EpisodeBuffer
 
 from icrl.demos import reading
+from icrl.demos.dataset import check_against
+from icrl.demos.fitting import fit_to_task
 from icrl.demos.formats import load_demos, save_demos
 from icrl.errors import InputError
+from icrl.tasks.registry import make_task
 
 
 def make_minari(discrete: bool) -> list[dict[str, Any]]:
@@ -119,6 +122,18 @@ def test_minari_without_rewards_or_in_another_storage(tmp_path: Path, monkeypatc
     (folder / "main_data.hdf5").unlink()
     with pytest.raises(InputError, match=r"main_data\.hdf5: no such file"):
         load_demos(folder)
+
+
+def test_state_numbers_of_a_discrete_space_are_one_column(tmp_path: Path) -> None:
+    demos = load_demos(write_hdf5(tmp_path / "set", observations=np.array([0, 4, 1, 2]), actions=np.array([1, 0, 1])))
+    np.testing.assert_array_equal(demos.trajectories.observations, [[[0.0], [4.0], [1.0]]])
+    assert demos.discrete
+    world = make_task("FrozenLake-v1")
+    fitted = fit_to_task(demos, world)
+    check_against(fitted, world)  # raises nothing
+    assert fitted.trajectories.observations.argmax(axis=2).tolist() == [[0, 4, 1]]
+    with pytest.raises(InputError, match=r"observations have shape \[4\], expected .* or \[steps \+ 1\] integers"):
+        load_demos(write_hdf5(tmp_path / "set", observations=np.zeros(4)))
 
 
 def test_an_extent_that_the_file_cannot_hold_is_refused(tmp_path: Path) -> None:

@@ -43,6 +43,38 @@ class Steps(Corridor):
         return super().step(int(action) - 1)
 
 
+class Rooms(gym.Env[Any, Any]):
+    """Three rooms in a row, numbered from 5; the choices: 0 a room back, 1 a room on."""
+
+    observation_space: Any = gym.spaces.Discrete(3, start=5)
+    action_space: Any = gym.spaces.Discrete(2)
+    room = 5
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.room = 5
+        return self.room, {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.room = int(np.clip(self.room + 2 * int(action) - 1, 5, 7))
+        return self.room, 0.0, False, False, {}
+
+
+def room_constraint() -> LearnedConstraint:
+    """Forbids to go on from the middle room, number 6: ζ = σ(15 − 10 [room 6] − 10 [on])."""
+    features = Features(
+        names=("state[6]", "action[1]"),
+        columns=(1, 4),
+        lower=(0.0, 0.0),
+        upper=(1.0, 1.0),
+        num_observations=3,
+        num_actions=2,
+        discrete=True,
+    )
+    layer = Layer(np.array([[-10.0], [-10.0]], np.float32), np.array([15.0], np.float32))
+    return LearnedConstraint(features=features, params=(layer,))
+
+
 def line_constraint(weight: float = 8.0, at: float = 1.5, discrete: bool = False) -> LearnedConstraint:
     """ζ(x) = σ(weight (at − x)): infeasible beyond `at`, whatever is done there."""
     features = Features(

@@ -1,10 +1,12 @@
 """The shield lets through what is feasible, and of nothing feasible the least bad."""
 
 import itertools
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
-from plain_worlds import line_constraint, push_constraint
+from plain_worlds import Corridor, Rooms, line_constraint, push_constraint, room_constraint
 
 from icrl.errors import InputError
 from icrl.interop.shield import Shield
@@ -56,3 +58,27 @@ def test_there_must_be_candidates() -> None:
         shield.first_feasible(AT_TWO, np.zeros((0, 1)))
     with pytest.raises(InputError, match="num_candidates >= 1"):
         shield.ask(AT_TWO, lambda observation: PUSHES[0], num_candidates=0)
+
+
+def test_a_state_is_given_by_its_number() -> None:
+    shield = Shield.for_env(Rooms(), room_constraint())
+    on = [shield.first_feasible(room, np.array([1, 0])).action for room in (5, 6, np.int64(7))]
+    assert on == [1, 0, 1]
+    assert shield.ask(6, lambda room: 7 - room).feasible is False  # the policy is asked with the number
+    assert shield.first_feasible(np.array([0.0, 1.0, 0.0]), np.array([1, 0])).rank == 1  # a vector still does
+    with pytest.raises(InputError, match=r"expected states in 5\.\.7, got .*4"):
+        shield.first_feasible(4, np.array([0]))
+    with pytest.raises(InputError, match=r"expected an observation \[3\], got 6: .*Shield\.for_env\(env, constraint\)"):
+        Shield(constraint=room_constraint()).first_feasible(6, np.array([0]))
+
+
+def test_features_are_found_by_name() -> None:
+    shield = Shield.for_env(Corridor(), line_constraint(), feature_names=("x", "other"))
+    assert shield.first_feasible(AT_ZERO[::-1], PUSHES).feasible
+    assert not shield.first_feasible(AT_TWO[::-1], PUSHES).feasible
+
+
+@pytest.mark.parametrize("path", ["runs/constraint", Path("runs/constraint")])
+def test_a_path_is_no_constraint(path: Any) -> None:
+    with pytest.raises(InputError, match=r"got .*: load it first with icrl\.load_constraint\('runs/constraint'\)"):
+        Shield(constraint=cast(Any, path))

@@ -2,14 +2,14 @@
 
 import warnings
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from plain_worlds import Corridor, Steps, line_constraint, push_constraint
+from plain_worlds import Corridor, Rooms, Steps, line_constraint, push_constraint, room_constraint
 
 from icrl.errors import InputError
 from icrl.interop.wrappers import CostInInfo, PenalisedReward, SixValueStep, TerminateOnViolation, VectorCostInInfo
@@ -222,3 +222,38 @@ def test_a_wrapped_vector_costs_by_hand() -> None:
     assert [float(env.step(ON[None])[4]["cost"][0]) for _ in range(5)] == [0.0, 0.0, 1.0, 0.0, 0.0]
     with pytest.raises(InputError, match="use CostInInfo"):
         VectorCostInInfo(Corridor(), line_constraint())
+
+
+def test_states_count_as_the_environment_does() -> None:
+    env = CostInInfo(Rooms(), room_constraint(), hard=True)
+    env.reset(seed=0)
+    assert [env.step(1)[4]["cost"] for _ in range(3)] == [0.0, 1.0, 0.0]  # from the rooms 5, 6 and 7
+    vector = VectorCostInInfo(SyncVectorEnv([Rooms, Rooms]), room_constraint(), hard=True)
+    vector.reset(seed=0)
+    assert [vector.step(np.array([1, 0]))[4]["cost"].tolist() for _ in range(2)] == [[0.0, 0.0], [1.0, 0.0]]
+
+
+def test_a_path_is_told_how_to_become_a_constraint() -> None:
+    with pytest.raises(InputError, match=r"got str: load it first with icrl\.load_constraint\('runs/c'\)"):
+        CostInInfo(Corridor(), cast(Any, "runs/c"))
+    with pytest.raises(InputError, match="got NoneType: load it first"):
+        VectorCostInInfo(SyncVectorEnv([Corridor]), cast(Any, None))
+
+
+def test_names_that_the_environment_offers_are_a_list_or_nothing() -> None:
+    def corridor(names: Any) -> Any:
+        return type("Named", (Corridor,), {"feature_names": names})()
+
+    assert CostInInfo(corridor(None), line_constraint())._judge.constraint.features.columns == (1,)
+    by_method = CostInInfo(corridor(lambda self: ["x", "other"]), line_constraint())
+    assert by_method._judge.constraint.features.columns == (0,)
+    for names in ("xy", 3, {"x": 0, "y": 1}):
+        with pytest.raises(InputError, match=r"feature_names of Named is .* expected a list of names"):
+            CostInInfo(corridor(names), line_constraint())
+    with pytest.raises(InputError, match=r"feature_names is str \('xy'\)"):
+        CostInInfo(Corridor(), line_constraint(), feature_names="xy")
+
+
+def test_an_environment_without_spaces_is_refused() -> None:
+    with pytest.raises(InputError, match="has no observation_space"):
+        CostInInfo(type("Bare", (gym.Env,), {})(), line_constraint())

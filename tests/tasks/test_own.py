@@ -229,7 +229,7 @@ def test_what_the_environment_raises_is_said_with_its_place(processes):
         ({"observe": lambda self: np.array([np.nan, 0], np.float32)}, "not finite: entry 0 is nan"),
         ({"observe": lambda self: np.zeros(3, np.float32)}, r"shape \(3,\), its space says \(2,\)"),
         ({"reset": lambda self, seed=None, options=None: 1 / 0}, r"reset\(seed=0\) of .* raised ZeroDivisionError"),
-        ({"step": lambda self, action: 1}, r"step\(.*\) of .* raised TypeError"),
+        ({"step": lambda self, action: 1}, r"step\(\) of .* returned int, no tuple, expected 5 values"),
     ],
 )
 def test_what_is_wrong_shows_when_the_task_is_made(changes, message):
@@ -335,11 +335,12 @@ def here(tmp_path, monkeypatch):
         "one = gym.make('CartPole-v1')\n"
     )
     (tmp_path / "my_broken.py").write_text("1 / 0\n")
+    (tmp_path / "my_slip.py").write_text("import os\ndef car(:\n")
     (tmp_path / "my_needy.py").write_text("import no_such_library\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [place for place in sys.path if place])
     yield
-    for name in ("my_worlds", "my_broken", "my_needy"):
+    for name in ("my_worlds", "my_broken", "my_needy", "my_slip"):
         sys.modules.pop(name, None)
 
 
@@ -362,7 +363,9 @@ def test_a_function_in_the_current_directory(here, name, horizon):
         ("my_broken:car", "importing my_broken raised ZeroDivisionError: division by zero .*my_broken.py, line 1"),
         ("my_needy:car", "needs the module 'no_such_library'"),
         ("my_worlds:", "does not name a function"),
-        ("Pendulum-v7", "unknown task 'Pendulum-v7'.*Gymnasium id, or as module:function"),
+        ("my_slip:car", r"importing my_slip raised SyntaxError: .* \(my_slip.py, line 2\)\. Mend"),
+        ("Pendulum-v7", "unknown task 'Pendulum-v7': did you mean 'Pendulum-v1'.*Gymnasium id, or as module:function"),
+        ("Cartpole-v1", "unknown task 'Cartpole-v1': did you mean 'CartPole-v1'"),
         ("no_such:Pendulum-v1", "there is no module 'no_such'"),
     ],
 )

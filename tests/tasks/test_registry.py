@@ -34,6 +34,15 @@ def test_a_wrong_name_gets_the_nearest_right_one():
         make_scenario("lapgrid")
 
 
+@pytest.mark.parametrize("name", ["Cartpole-v1", "CartPole-v99", "cartpole-v1"])
+def test_a_misspelt_gymnasium_id_gets_the_nearest_one_and_not_the_whole_registry(name):
+    with pytest.raises(
+        InputError, match=rf"unknown task '{name}': did you mean 'CartPole-v1'.*Known: .*point\."
+    ) as caught:
+        make_scenario(name)
+    assert "MountainCar" not in str(caught.value)
+
+
 def test_listing_the_names_imports_no_simulator():
     code = "import sys, icrl.tasks.registry; print(sorted({'jax', 'mujoco', 'matplotlib'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

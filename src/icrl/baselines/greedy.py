@@ -7,7 +7,8 @@ import numpy as np
 from icrl.constraint.features import select_features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.table import hard_table
-from icrl.demos.dataset import Demonstrations, check_against
+from icrl.demos.dataset import Demonstrations
+from icrl.demos.fitting import fit_and_check
 from icrl.tabular.greedy import GreedyConstraint, infer_constraints
 from icrl.tabular.worlds import TabularForm, tabular_form
 from icrl.tasks.task import Task
@@ -18,7 +19,7 @@ def learn_greedy(
 ) -> tuple[LearnedConstraint, GreedyConstraint]:
     """What the demonstrations avoid in the tabular form of `task`, as the artefact and as the list of findings."""
     form = tabular_form(task.name)
-    check_against(demos, task)
+    demos = fit_and_check(demos, task)
     found = infer_constraints(form.mdp, form.to_walks(demos.trajectories), form.hypotheses, beta=form.beta)
     return freeze_findings(task, form, found, card or {}), found
 

@@ -1,14 +1,20 @@
 """What zeta looks at: a named, clipped selection of the observation and the action. NumPy only; nothing imports jax."""
 
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gymnasium as gym
 import numpy as np
 
 from icrl.errors import InputError, unknown_name
-from icrl.tasks.task import Task
+from icrl.types import AnyArray
+
+if TYPE_CHECKING:  # a task needs gymnasium, using a learned constraint does not
+    from icrl.tasks.task import Task
+
+NUMBERED = re.compile(r"(?:obs|state|action)\[\d+\]")
+"""How features are called that nobody named (`tasks.own`): by their place."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +58,7 @@ class Features:
         return np.asarray([self.lower, self.upper], dtype=np.float32)
 
 
-def select_features(task: Task, names: tuple[str, ...] | None, input_clip: float) -> Features:
+def select_features(task: "Task", names: tuple[str, ...] | None, input_clip: float) -> Features:
     """The features of `task` called `names` (None: all of them).
 
     Observations are clipped to ±input_clip, Box actions to their space (to ±input_clip where it is unbounded),
@@ -79,11 +85,13 @@ def select_features(task: Task, names: tuple[str, ...] | None, input_clip: float
     )
 
 
-def match(features: Features, task: Task) -> Features:
+def match(features: Features, task: "Task") -> Features:
     """The same features found by name in another task: new columns, the bounds zeta was trained with.
 
-    A constraint over (x, y) works on every task that has an x and a y, whatever else it observes.
+    A constraint over (x, y) works on every task that has an x and a y, whatever else it observes. Features that nobody
+    named are found by their number, which means something only among as many of them.
     """
+    _require_same_numbers(features, task)
     columns = []
     for name, old in zip(features.names, features.columns, strict=True):
         column = _column(task, name)
@@ -122,7 +130,38 @@ def extract(features: Features, observations: Any, actions: Any, xp: Any = np) -
     return xp.asarray(xp.minimum(xp.maximum(full, lower), upper), dtype=np.float32)
 
 
-def _column(task: Task, name: str) -> int:
+def one_hot(numbers: Any, states: range) -> AnyArray:
+    """Numbers of Discrete observations as a constraint knows them: [...] -> [..., n], float32."""
+    places = np.asarray(numbers)
+    if places.dtype.kind not in "iu" or (places.size and (places.min() < states.start or places.max() >= states.stop)):
+        raise InputError(f"expected states in {states.start}..{states.stop - 1}, got {numbers!r:.60}.")
+    return np.asarray(np.eye(len(states), dtype=np.float32)[places - states.start])
+
+
+def _require_same_numbers(features: Features, task: "Task") -> None:
+    """A number says nothing about what it stands for: at least the numbers of everything that counts must agree.
+
+    Numbered actions beside named observations ask for as many actions; the observations are known by their names.
+    """
+    numbered = [name for name in features.names if NUMBERED.fullmatch(name)]
+    by_place = len(numbered) == len(features.names) or any(not name.startswith("action[") for name in numbered)
+    was = (features.num_observations, features.num_actions, features.discrete)
+    now = (len(task.observation_names), len(task.action_names), task.discrete)
+    if numbered and (was[1:] != now[1:] or (by_place and was[0] != now[0])):
+        raise InputError(
+            f"the constraint was learned on {described(*was)}, task {task.name!r} has {described(*now)}, and "
+            f"{', '.join(numbered[:4])}{', ...' if len(numbered) > 4 else ''} are numbers, not names: what they stand "
+            "for there nobody can tell. Name the features of both environments (--feature-names, in Python "
+            "feature_names=...) and learn the constraint so."
+        )
+
+
+def described(observations: int, actions: int, discrete: bool) -> str:
+    """The sizes of a task, in words."""
+    return f"{observations} observations and {actions} {'choices' if discrete else 'continuous actions'}"
+
+
+def _column(task: "Task", name: str) -> int:
     """Index of a feature in the full vector of `task`."""
     if name not in task.feature_names:
         raise unknown_name(f"feature of task {task.name!r}", name, task.feature_names)
@@ -136,8 +175,10 @@ def _kind(is_action: bool, discrete: bool) -> str:
     return "a discrete action" if discrete else "a continuous action"
 
 
-def _action_bounds(task: Task, input_clip: float) -> tuple[Any, Any]:
+def _action_bounds(task: "Task", input_clip: float) -> tuple[Any, Any]:
     """Clip bounds of the action part of the full vector."""
+    import gymnasium as gym
+
     space = task.action_space
     if isinstance(space, gym.spaces.Discrete):
         if int(space.start) != 0:

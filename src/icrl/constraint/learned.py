@@ -11,7 +11,7 @@ import math
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from safetensors import SafetensorError
@@ -23,8 +23,10 @@ from icrl.constraint.features import Features, extract, match
 from icrl.constraint.network import Layer, Params, log_feasibility, logits
 from icrl.constraint.table import Table
 from icrl.errors import InputError
-from icrl.tasks.task import Task
 from icrl.types import AnyArray, BoolArray, FloatArray
+
+if TYPE_CHECKING:  # a task needs gymnasium, using a learned constraint does not
+    from icrl.tasks.task import Task
 
 TENSORS, CARD = "constraint.safetensors", "card.json"
 FORMAT = "icrl-constraint-1"
@@ -83,7 +85,7 @@ class LearnedConstraint:
         """ζ(s, a) >= threshold. Shapes as in `logits`."""
         return np.asarray(self.feasibility(observations, actions) >= self.threshold)
 
-    def for_task(self, task: Task) -> "LearnedConstraint":
+    def for_task(self, task: "Task") -> "LearnedConstraint":
         """The same constraint on another task: its features are found there by name."""
         return replace(self, features=match(self.features, task))
 
@@ -98,9 +100,15 @@ class LearnedConstraint:
         except (TypeError, ValueError) as error:
             raise InputError(f"the constraint's card holds what JSON cannot: {error}. Use plain values.") from error
         path = Path(directory)
-        path.mkdir(parents=True, exist_ok=True)
-        _write_whole(path / TENSORS, data)
-        _write_whole(path / CARD, (text + "\n").encode())
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            _write_whole(path / TENSORS, data)
+            _write_whole(path / CARD, (text + "\n").encode())
+        except OSError as error:
+            raise InputError(
+                f"cannot write the constraint to {path} ({error.strerror}): give a directory that can be made or "
+                "written to."
+            ) from error
 
 
 def load_constraint(directory: str | os.PathLike[str]) -> LearnedConstraint:
@@ -136,6 +144,15 @@ def load_constraint(directory: str | os.PathLike[str]) -> LearnedConstraint:
             f"edited, damaged or is from another run. Save the constraint again, or copy both files from one place."
         )
     return constraint
+
+
+def require_constraint(given: Any) -> LearnedConstraint:
+    """What was given, if it is a constraint; where it is the path of one, say how to load it."""
+    if not isinstance(given, LearnedConstraint):
+        path = repr(os.fspath(given)) if isinstance(given, str | os.PathLike) else "path"
+        load = f"icrl.load_constraint({path})"
+        raise InputError(f"expected a LearnedConstraint, got {type(given).__name__}: load it first with {load}.")
+    return given
 
 
 def _inputs(features: Features, observations: AnyArray, actions: AnyArray) -> AnyArray:

@@ -28,7 +28,10 @@ class ColumnFacts:
     high: float
     mean: float
     coverage: float
-    """Share of 20 equal bins that hold a step: of the task's bounds where these are finite, else of [low, high]."""
+    """Share of 20 equal bins that hold a step: of the task's bounds where these are finite, else of [low, high].
+    Of an indicator: the share of steps with this state or action."""
+    indicator: bool = False
+    """0 or 1: whether the step is in this one of the states, or takes this one of the actions."""
 
     @property
     def constant(self) -> bool:
@@ -108,10 +111,13 @@ def _describe_columns(demos: Demonstrations, task: Task | None) -> tuple[ColumnF
     t = demos.trajectories
     observations = t.observations[t.mask].astype(np.float64)  # [steps, o]
     names = task.observation_names if task is not None else demos.observation_names
-    facts = [
-        _describe_column(name, observations[:, i], None if task is None else _bound(task.observation_space, i))
-        for i, name in enumerate(names)
-    ]
+    if task.one_hot if task is not None else _looks_one_hot(observations):
+        facts = [_describe_indicator(name, observations[:, i]) for i, name in enumerate(names)]
+    else:
+        facts = [
+            _describe_column(name, observations[:, i], None if task is None else _bound(task.observation_space, i))
+            for i, name in enumerate(names)
+        ]
     actions = t.actions[t.mask]  # [steps] or [steps, a]
     if demos.discrete:
         choices = np.unique(actions)
@@ -122,7 +128,7 @@ def _describe_columns(demos: Demonstrations, task: Task | None) -> tuple[ColumnF
             labels = tuple(f"action {choice}" for choice in choices)
         return (
             *facts,
-            *(_describe_column(n, (actions == c) * 1.0, (0.0, 1.0)) for n, c in zip(labels, choices, strict=True)),
+            *(_describe_indicator(n, (actions == c) * 1.0) for n, c in zip(labels, choices, strict=True)),
         )
     names = task.action_names if task is not None else demos.action_names
     return (
@@ -133,6 +139,21 @@ def _describe_columns(demos: Demonstrations, task: Task | None) -> tuple[ColumnF
             )
             for i, n in enumerate(names)
         ),
+    )
+
+
+def _looks_one_hot(observations: FloatArray) -> bool:
+    """Every row of [steps, o] is 1 in one column and 0 in all others, and not always the same one."""
+    zeros_and_ones = bool(np.all((observations == 0) | (observations == 1)))
+    return (
+        zeros_and_ones and bool(np.all(observations.sum(axis=1) == 1)) and bool(np.any(observations != observations[0]))
+    )
+
+
+def _describe_indicator(name: str, values: FloatArray) -> ColumnFacts:
+    share = float(values.mean())
+    return ColumnFacts(
+        name=name, low=float(values.min()), high=float(values.max()), mean=share, coverage=share, indicator=True
     )
 
 
@@ -195,6 +216,7 @@ def _judge_task(demos: Demonstrations, task: Task | None) -> list[Finding]:
 def _judge_lengths(lengths: IntArray, task: Task | None) -> list[Finding]:
     findings = []
     shortest, longest = int(lengths.min()), int(lengths.max())
+    at_longest = int((lengths == longest).sum())
     if len(lengths) < 3:
         findings.append(
             Finding(
@@ -211,12 +233,15 @@ def _judge_lengths(lengths: IntArray, task: Task | None) -> list[Finding]:
                 advice="make sure that no episode was cut because it broke the constraint",
             )
         )
-    elif task is not None and longest < task.horizon:
+    # Episodes that end by themselves rarely share the greatest length; a recorder's limit cuts most of them there.
+    often = shortest == longest or (at_longest >= 2 and 2 * at_longest >= len(lengths))
+    if task is not None and longest < task.horizon and often:
+        who = "every episode has" if shortest == longest else f"{at_longest} of {len(lengths)} episodes have exactly"
         findings.append(
             Finding(
-                what=f"every episode has {longest} steps, task {task.name} has {task.horizon}",
-                meaning="the recording was clipped: late states look as if the expert avoided them",
-                advice=f"record whole episodes, or learn with a horizon of {longest}",
+                what=f"{who} {longest} steps, task {task.name} has {task.horizon}",
+                meaning="the recording was probably clipped: late states look as if the expert avoided them",
+                advice=f"record whole episodes, or learn with a horizon of {longest}; nothing, if the task ends there",
             )
         )
     return findings
@@ -248,8 +273,9 @@ def _judge_rewards(demos: Demonstrations) -> list[Finding]:
 
 def _judge_columns(columns: tuple[ColumnFacts, ...], demos: Demonstrations) -> list[Finding]:
     width = demos.trajectories.observations.shape[2]
-    constant = [column.name for column in columns[: None if not demos.discrete else width] if column.constant]
-    never = [column.name for column in columns[width:] if demos.discrete and column.high == 0]
+    constant = [column.name for column in columns if column.constant and not column.indicator]
+    unvisited = [column.name for column in columns[:width] if column.indicator and column.high == 0]
+    never = [column.name for column in columns[width:] if column.indicator and column.high == 0]
     findings = []
     if constant:
         findings.append(
@@ -257,6 +283,14 @@ def _judge_columns(columns: tuple[ColumnFacts, ...], demos: Demonstrations) -> l
                 what=f"{len(constant)} columns never change ({', '.join(constant[:6])})",
                 meaning="any other value of them looks forbidden, for want of evidence",
                 advice="leave them out of what the constraint may see (--features)",
+            )
+        )
+    if unvisited:
+        findings.append(
+            Finding(
+                what=f"{len(unvisited)} of {width} states are never visited ({', '.join(unvisited[:6])})",
+                meaning="the constraint may forbid them, or going there may merely not pay",
+                advice="nothing, if the expert was free to go there",
             )
         )
     if never:
@@ -292,6 +326,11 @@ def _judge_duplicates(copies: int, repeats: float, demos: Demonstrations) -> lis
     return findings
 
 
+def _percent(share: float) -> str:
+    """What happens seldom is told from what never does."""
+    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+
+
 def render_report(report: DemosReport) -> "Group":
     """The report as a rich renderable: facts, a table of columns, then findings."""
     from rich.console import Group
@@ -311,7 +350,7 @@ def render_report(report: DemosReport) -> "Group":
     table = Table("column", "low", "mean", "high", "coverage")
     for column in report.columns:
         cells = (f"{value:.4g}" for value in (column.low, column.mean, column.high))
-        table.add_row(escape(column.name), *cells, f"{column.coverage:.0%}")
+        table.add_row(escape(column.name), *cells, _percent(column.coverage))
     findings = [
         f"[bold {'red' if f.fatal else 'yellow'}]{'ERROR' if f.fatal else 'warning'}[/] "
         + escape(f"{f.what}: {f.meaning}. To do: {f.advice.rstrip('.')}.")

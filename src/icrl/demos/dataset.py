@@ -1,6 +1,7 @@
 """`Demonstrations`: the expert's trajectories D, checked on construction, with their provenance."""
 
 import importlib.resources
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +23,8 @@ REWARDS_UNKNOWN = {"rewards": "unknown"}
 
 ROUNDING = 1e-5
 """Actions may pass a bound by this much, relative to the bound: float32 logs of clipped actions do."""
+
+_PREFIXED = re.compile(r"(?:obs|observations?|actions?)(?:\[(.+)\]|[._](.+))")
 
 
 class Episode(NamedTuple):
@@ -178,17 +181,27 @@ def _observation_mismatch(demos: Demonstrations, task: Task) -> list[str]:
                 "record with exclude_current_positions_from_observation=False."
             )
         return [f"observations have {got} columns, task {task.name} has {expected} ({names}): {advice}"]
-    named = demos.observation_names != default_names("obs", got)
-    if named and demos.observation_names != task.observation_names:
-        if set(demos.observation_names) != set(task.observation_names):
-            return []
-        pairs = zip(demos.observation_names, task.observation_names, strict=True)
-        column, (ours, theirs) = next((i, pair) for i, pair in enumerate(pairs) if pair[0] != pair[1])
-        return [
-            f"observation columns are in another order: column {column} is {ours}, task {task.name} has {theirs}: "
-            "reorder the columns to the task's order."
-        ]
+    return _order_mismatch("observation", demos.observation_names, task.observation_names, task.name)
+
+
+def _order_mismatch(kind: str, ours: tuple[str, ...], theirs: tuple[str, ...], task: str) -> list[str]:
+    """A column that bears the name of another column of the task: its values would silently be taken for those."""
+    known = _bare_names(theirs)
+    for column, name in enumerate(_bare_names(ours)):
+        # A number only counts the columns of a log; it names none of the task's.
+        if not name.isdigit() and name in known and known[column] != name:
+            return [
+                f"{kind} columns are in another order: column {column} is {ours[column]}, task {task} has "
+                f"{theirs[column]}: reorder the columns to the task's order (of a table: --columns.{kind}s NAMES)."
+            ]
     return []
+
+
+def _bare_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names as a table and a task can share them: obs[x], obs_x, obs.x, observation_x and x are all x."""
+    matches = [_PREFIXED.fullmatch(name) for name in names]
+    bare = tuple(name if match is None else match[1] or match[2] for name, match in zip(names, matches, strict=True))
+    return bare if len(set(bare)) == len(bare) else names
 
 
 def _action_mismatch(demos: Demonstrations, task: Task) -> list[str]:
@@ -205,6 +218,9 @@ def _action_mismatch(demos: Demonstrations, task: Task) -> list[str]:
                 f"actions have {got} columns, task {task.name} has {expected} ({', '.join(task.action_names[:4])}...): "
                 "record the actions given to the environment, all of them."
             ]
+        swapped = _order_mismatch("action", demos.action_names, task.action_names, task.name)
+        if swapped:
+            return swapped
     outside = actions_outside(demos, task)
     if not outside.any():
         return []

@@ -5,7 +5,7 @@ from dataclasses import replace
 import gymnasium as gym
 import numpy as np
 
-from icrl.demos.dataset import Demonstrations
+from icrl.demos.dataset import Demonstrations, check_against
 from icrl.tasks.task import Task
 from icrl.types import AnyArray
 
@@ -13,20 +13,29 @@ from icrl.types import AnyArray
 def fit_to_task(demos: Demonstrations, task: Task) -> Demonstrations:
     """The same demonstrations as the task writes them; what cannot be put so is left as it is, for the check to name.
 
-    - A column of state numbers becomes one-hot rows where the task observes one of n states.
+    - A column of state numbers, counted as the environment counts, becomes one-hot rows where the task observes one of
+      n states.
     - Whole numbers become floats, [N, T] -> [N, T, 1], where the task has one continuous action: a table cannot tell.
     - Floats that are all whole become integers, [N, T, 1] -> [N, T], where actions are discrete.
     """
     return _fit_actions(_fit_states(demos, task), task)
 
 
+def fit_and_check(demos: Demonstrations, task: Task) -> Demonstrations:
+    """The demonstrations as the task writes them; an `InputError` with every reason where they cannot belong to it."""
+    fitted = fit_to_task(demos, task)
+    check_against(fitted, task)
+    return fitted
+
+
 def _fit_states(demos: Demonstrations, task: Task) -> Demonstrations:
     observations, num_states = demos.trajectories.observations, task.observation_space.shape[0]
     if not task.one_hot or num_states == 1 or observations.shape[2] != 1:
         return demos
-    if not _whole(observations) or observations.min() < 0 or observations.max() >= num_states:
+    places = np.where(demos.trajectories.mask, observations[..., 0] - task.first_state, 0)  # padding is no state
+    if not _whole(places) or places.min() < 0 or places.max() >= num_states:
         return demos
-    rows = np.eye(num_states, dtype=np.float32)[observations[..., 0].astype(np.int64)]  # [N, T, 1] -> [N, T, n]
+    rows = np.eye(num_states, dtype=np.float32)[places.astype(np.int64)]  # [N, T] -> [N, T, n]
     trajectories = replace(demos.trajectories, observations=rows)
     return replace(demos, trajectories=trajectories, observation_names=task.observation_names)
 

@@ -20,6 +20,11 @@ def load_demos(path_or_id: str | os.PathLike[str], columns: ColumnMapping | None
 
     `columns` says which column of a table holds what; without it they are told by their names (see `infer_mapping`).
     """
+    if columns is not None and not isinstance(columns, ColumnMapping):
+        raise InputError(
+            f"columns is a {type(columns).__name__}, expected an icrl.ColumnMapping: write "
+            "icrl.ColumnMapping(observations=('pos', 'vel'), actions=('push',), episode='run') with the table's names."
+        )
     path = Path(path_or_id)
     if path.is_dir():
         return load_minari(path) if minari_data_folder(path) is not None else _load_folder(path, columns)
@@ -55,7 +60,11 @@ def _load_file(path: Path, columns: ColumnMapping | None) -> Demonstrations:
 def _load_folder(folder: Path, columns: ColumnMapping | None) -> Demonstrations:
     files = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES and not path.name.startswith("."))
     if not files:
-        raise InputError(f"{folder}: holds no {', '.join(SUFFIXES)} file and no Minari dataset: give the file itself.")
+        inner = sorted(path.name for path in folder.iterdir() if path.is_dir())
+        advice = "give the file itself."
+        if inner:
+            advice = f"sub-folders ({', '.join(inner[:3])}) are not searched: give one of them, or move the files up."
+        raise InputError(f"{folder}: holds no {', '.join(SUFFIXES)} file and no Minari dataset: {advice}")
     parts = [_load_file(path, columns) for path in files]
     if len(parts) == 1:
         return parts[0]

@@ -118,10 +118,11 @@ def _read_episodes(numbers: list[int], parts: list[dict[str, Any]]) -> tuple[lis
 
 def _read_episode(number: int, part: dict[str, Any], discrete: bool) -> Episode:
     observations, actions = part["observations"], part["actions"]
-    if observations.ndim != 2:
+    numbered = observations.ndim == 1 and observations.dtype.kind in "iu"  # of a Discrete space: one column of states
+    if observations.ndim != 2 and not numbered:
         raise InputError(
-            f"episode_{number}: observations have shape {list(observations.shape)}, expected [steps + 1, columns]: "
-            "record with gymnasium's FlattenObservation wrapper."
+            f"episode_{number}: observations have shape {list(observations.shape)}, expected [steps + 1, columns], or "
+            "[steps + 1] integers: record with gymnasium's FlattenObservation wrapper."
         )
     if not discrete and actions.ndim != 2:
         raise InputError(
@@ -135,8 +136,9 @@ def _read_episode(number: int, part: dict[str, Any], discrete: bool) -> Episode:
             "(the last one follows the last action): it was not recorded by Minari, or is damaged."
         )
     values: AnyArray = np.asarray(actions[()])
+    states = to_floats("observations", np.asarray(observations[()]))[:-1]
     return Episode(
-        to_floats("observations", np.asarray(observations[()]))[:-1],
+        states[:, None] if numbered else states,
         values.astype(np.int64) if discrete else to_floats("actions", values),
         to_floats("rewards", np.asarray(part["rewards"][()])) if "rewards" in part else None,
     )

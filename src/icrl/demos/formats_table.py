@@ -5,6 +5,7 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,11 +20,13 @@ from icrl.types import AnyArray
 INTEGER = re.compile(r"\s*[+-]?\d{1,18}\s*")
 CARD_KEY = b"icrl_card"
 """Key of the card in a Parquet file's own metadata."""
+DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+"""What other programs put between columns, where a comma belongs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnMapping:
-    """Which column of a table holds what."""
+    """Which column of a table (CSV, Parquet) holds what: `ColumnMapping(observations=("pos",), actions=("push",))`."""
 
     observations: tuple[str, ...]
     """One column per observation dimension, in the task's order."""
@@ -36,6 +39,12 @@ class ColumnMapping:
     reward: str | None = None
     """Reward of the step; None: unknown."""
 
+    def __post_init__(self) -> None:
+        """A single name without its comma would be taken letter by letter."""
+        for role in ("observations", "actions"):
+            if isinstance(name := getattr(self, role), str):
+                raise InputError(f"ColumnMapping: {role} is the text {name!r}, expected names: write ({name!r},).")
+
 
 def infer_mapping(header: Sequence[str]) -> ColumnMapping:
     """The mapping of a table with columns `episode`, `step`, `reward`, `obs_*` or `obs[...]`, `action*`."""
@@ -43,9 +52,13 @@ def infer_mapping(header: Sequence[str]) -> ColumnMapping:
     actions = _by_number([name for name in header if name.startswith("action")])
     for what, found in (("episode", "episode" in header), ("obs_*", observations), ("action*", actions)):
         if not found:
+            alike = [name for name in header if fnmatchcase(name.strip().lower(), what)]
+            hint = f" ({alike[0]!r} differs only in case or spaces)" if alike else ""
             raise InputError(
-                f"no column is called {what}; the columns are {', '.join(header[:12])}: rename them, or say which "
-                "is which with ColumnMapping(episode=..., observations=(...), actions=(...))."
+                f"no column is called {what}{hint}; the columns are {', '.join(header[:12])}: rename them, or say "
+                "which is which: --columns.episode run --columns.observations pos vel --columns.actions push "
+                "(--columns.episode None: every file is one episode); in Python "
+                "icrl.ColumnMapping(episode=..., observations=(...), actions=(...))."
             )
     return ColumnMapping(
         observations=observations,
@@ -56,10 +69,11 @@ def infer_mapping(header: Sequence[str]) -> ColumnMapping:
 
 
 def _by_number(names: list[str]) -> tuple[str, ...]:
-    # Exports often sort columns as text: obs_10 before obs_2.
-    numbers = [re.search(r"[_\[](\d+)\]?$", name) for name in names]
-    if names and all(numbers):
-        return tuple(sorted(names, key=lambda name: int(re.findall(r"\d+", name)[-1])))
+    # Exports often sort columns as text: obs_10 before obs_2. Where numbers follow names (obs_pos_0, obs_pos_1,
+    # obs_vel_0), the file's order is kept.
+    matches = [match for name in names if (match := re.search(r"[_\[](\d+)\]?$", name))]
+    if len(matches) == len(names) and len({match.string[: match.start()] for match in matches}) == 1:
+        return tuple(match.string for match in sorted(matches, key=lambda match: int(match[1])))
     return tuple(names)
 
 
@@ -70,10 +84,12 @@ def load_csv(path: Path, columns: ColumnMapping | None = None) -> Demonstrations
         with path.open(newline="", encoding="utf-8-sig") as stream:
             rows = csv.reader(stream, strict=True)
             header = next(rows, [])
+            _require_commas(header)
             _require_header(header)
             mapping = columns or infer_mapping(header)
             wanted = {name: header.index(name) for name in _used(mapping, header)}
             texts: dict[str, list[str]] = {name: [] for name in wanted}
+            lines: list[int] = []
             for row in rows:
                 if not row:
                     continue
@@ -81,9 +97,10 @@ def load_csv(path: Path, columns: ColumnMapping | None = None) -> Demonstrations
                     raise InputError(
                         f"line {rows.line_num} has {len(row)} fields, the header {len(header)}: cut short?"
                     )
+                lines.append(rows.line_num)
                 for name, index in wanted.items():
                     texts[name].append(row[index])
-        numeric = {name: _parse_numbers(name, texts[name]) for name in wanted if name != mapping.episode}
+        numeric = {name: _parse_numbers(name, texts[name], lines) for name in wanted if name != mapping.episode}
         labels = texts[mapping.episode] if mapping.episode is not None else None
         return _build(numeric, labels, mapping, {"source": path.name, "format": "csv"})
 
@@ -155,6 +172,20 @@ def _flatten(demos: Demonstrations) -> dict[str, AnyArray]:
     return table
 
 
+def _require_commas(header: list[str]) -> None:
+    if not header:
+        raise InputError(
+            "the file is empty, or its first line is: expected a header such as episode,obs_0,obs_1,action_0, then "
+            "one line per step: export it again."
+        )
+    for delimiter, called in DELIMITERS.items():
+        if len(header) == 1 and delimiter in header[0]:
+            raise InputError(
+                f"its columns are separated by {called} ({header[0]!r:.60}), expected commas: export it with commas "
+                "between columns and points in numbers (1.5)."
+            )
+
+
 def _require_header(header: list[str]) -> None:
     if len(set(header)) != len(header):
         twice = next(name for name in header if header.count(name) > 1)
@@ -162,17 +193,23 @@ def _require_header(header: list[str]) -> None:
 
 
 def _used(mapping: ColumnMapping, header: list[str]) -> list[str]:
-    single = [name for name in (mapping.episode, mapping.step, mapping.reward) if name is not None]
-    wanted = [*single, *mapping.observations, *mapping.actions]
-    for name in wanted:
+    single = {role: getattr(mapping, role) for role in ("episode", "step", "reward")}
+    roles = [(role, name) for role, name in single.items() if name is not None]
+    roles += [("observations", name) for name in mapping.observations]
+    roles += [("actions", name) for name in mapping.actions]
+    for role, name in roles:
         if name not in header:
-            raise unknown_name("column", name, header)
+            raise InputError(
+                f"{unknown_name('column', name, header)} Say which with --columns.{role}"
+                f"{' (or None)' if role in single else ''}; in Python icrl.ColumnMapping({role}=...)."
+            )
     if not mapping.observations or not mapping.actions:
         raise InputError("the column mapping names no observations or no actions: name at least one of each.")
-    return list(dict.fromkeys(wanted))
+    return list(dict.fromkeys(name for _, name in roles))
 
 
-def _parse_numbers(name: str, texts: list[str]) -> AnyArray:
+def _parse_numbers(name: str, texts: list[str], lines: list[int]) -> AnyArray:
+    """One column; `lines` are the file's own line numbers, the header's being 1."""
     if all(INTEGER.fullmatch(text) for text in texts):
         return np.array([int(text) for text in texts], dtype=np.int64)
     values = np.empty(len(texts))
@@ -181,7 +218,10 @@ def _parse_numbers(name: str, texts: list[str]) -> AnyArray:
             # Python reads 1_0 as ten; in a log it is damage.
             values[row] = float(text.replace("_", "?"))
         except ValueError as error:
-            raise InputError(f"column {name}, row {row} holds {text!r:.40}, expected a number.") from error
+            raise InputError(
+                f"line {lines[row]}, column {name} holds {text!r:.40}, expected a number: correct it, or leave the "
+                "episode out."
+            ) from error
     return values
 
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -18,7 +18,9 @@ def reading(path: Path, kind: str) -> Iterator[None]:
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file.") from error
+        raise InputError(
+            f"{path}: no such file: check the spelling and the folder (relative paths begin at {Path.cwd()})."
+        ) from error
     # Parsers of damaged files raise anything from zlib.error to AssertionError; the reader's answer is one type.
     except Exception as error:
         reason = " ".join(str(error).split())[:200] or "no reason given"
@@ -44,13 +46,16 @@ def require_extra(module: str, extra: str, path: Path) -> InputError:
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], None]) -> None:
     """Write through a neighbour and rename it, so that a reader never sees half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with draft.open("wb") as stream:
             write(stream)
             stream.flush()
             os.fsync(stream.fileno())
         draft.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}. Choose another place.") from error
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)

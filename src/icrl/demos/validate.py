@@ -99,7 +99,10 @@ def _validate_finite(kind: str, values: AnyArray, trajectories: Trajectories, na
     where = f"episode {episode}, step {step}"
     if column:
         where += f", column {column[0]}" + (f" ({names[column[0]]})" if names else "")
+    columns = [names[i] if names else str(i) for i in np.unique(wrong[:, 2])] if column else []
+    among = f"in {len(columns)} columns ({', '.join(columns[:6])}) and " if columns else "in "
     raise InputError(
-        f"{kind}: {where} is {values[tuple(wrong[0])]}, expected a finite number; {len(wrong)} such values in all: "
-        "drop these episodes, or cut them before the first such step."
+        f"{kind}: {where} is {values[tuple(wrong[0])]}, expected a finite number; {len(wrong)} such values in all, "
+        f"{among}{len(np.unique(wrong[:, 0]))} of {len(values)} episodes: drop these episodes, or cut them before "
+        "the first such step."
     )

@@ -43,8 +43,12 @@ def open_demos(
 
 def scenario_of_run(config: dict[str, Any]) -> Scenario:
     """The scenario of a run by its `config.json`: one of ours by its name, a user's own as it was described then."""
-    said = config.get("env") or {}
+    said = _object(config, "env") or {}
     names = said.get("feature_names")
+    if not isinstance(config.get("task"), str):
+        raise InputError(f"config.json names no task: expected a name, got {config.get('task')!r}. Is it a run's?")
+    if names is not None and not isinstance(names, list):
+        raise InputError(f"config.json: feature_names must be a list of names, got {names!r}.")
     options = EnvOptions(
         horizon=said.get("horizon"),
         feature_names=None if names is None else tuple(str(name) for name in names),
@@ -78,14 +82,19 @@ def with_truth(scenario: Scenario, name: str) -> Scenario:
 
 def demos_of_run(config: dict[str, Any], scenario: Scenario) -> Demonstrations:
     """The demonstrations of a run by its `config.json`."""
-    return open_demos(config.get("demos"), scenario, columns_of_run(config))[0]
+    source = config.get("demos")
+    if source is not None and not isinstance(source, str):
+        raise InputError(f"config.json: demos must be a path or an id, got {source!r}.")
+    return open_demos(source, scenario, columns_of_run(config))[0]
 
 
 def columns_of_run(config: dict[str, Any]) -> ColumnMapping | None:
     """Which column of a run's demonstrations holds what, where that was said."""
-    said = config.get("columns")
+    said = _object(config, "columns")
     if said is None:
         return None
+    if not all(isinstance(said.get(what), list) for what in ("observations", "actions")):
+        raise InputError(f"config.json: columns must list observations and actions, got {said!r}.")
     observations, actions = (tuple(str(name) for name in said[what]) for what in ("observations", "actions"))
     return ColumnMapping(
         observations=observations,
@@ -94,3 +103,11 @@ def columns_of_run(config: dict[str, Any]) -> ColumnMapping | None:
         step=said.get("step"),
         reward=said.get("reward"),
     )
+
+
+def _object(config: dict[str, Any], name: str) -> dict[str, Any] | None:
+    """An entry of a `config.json` that holds named values, or nothing."""
+    found = config.get(name)
+    if found is not None and not isinstance(found, dict):
+        raise InputError(f"config.json: {name} must hold named values, got {found!r}: it is damaged.")
+    return found

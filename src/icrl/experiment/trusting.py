@@ -25,7 +25,7 @@ from icrl.trust.returns import check_returns
 from icrl.types import Trajectories
 from icrl.visited import VISITED, Visited, load_visited
 
-_SAME = ("task", "method", "preset", "config", "demos", "constraint")
+_SAME = ("task", "method", "preset", "config", "demos", "constraint", "env", "columns")
 """What runs of one ensemble share; their seeds differ."""
 
 OnFold = Callable[[int, int], None]
@@ -50,7 +50,7 @@ def judge_run(
     config = RunDirectory(directory).config()
     visited = load_visited(directory / VISITED) if (directory / VISITED).exists() else None
     judged = None if demos is None else judge_pairs(constraint, demos.trajectories, visited)
-    margin = float(config.get("config", {}).get("evidence_margin", 0.5))
+    margin = spec_from_json(config).config.evidence_margin
     return Verdict(
         (
             _held_out(config, task, constraint, demos, visited, judged, on_fold),

@@ -36,6 +36,11 @@ class Judged:
     """The same pairs as the constraint takes them."""
 
     @property
+    def flags(self) -> BoolArray:
+        """[d]: a number that is only ever 0 or 1, such as one of a set of states; nothing lies between."""
+        return flag_columns(self.choices, self.values)
+
+    @property
     def by_expert(self) -> BoolArray:
         """[n]: demonstrated."""
         return np.asarray(self.episodes == EXPERT)
@@ -70,6 +75,11 @@ def judge_pairs(constraint: LearnedConstraint, demos: Trajectories, visited: Vis
 def choice_columns(features: Features) -> BoolArray:
     """[f]: which features are choices of a discrete action."""
     return np.array([features.discrete and column >= features.num_observations for column in features.columns])
+
+
+def flag_columns(choices: BoolArray, values: FloatArray) -> BoolArray:
+    """[d]: which of the features in `values` [n, d] are yes or no without being a choice."""
+    return np.asarray(~choices & np.all((values == 0) | (values == 1), axis=0))
 
 
 def feature_values(features: Features, observations: AnyArray, actions: AnyArray) -> FloatArray:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from icrl.explain.judged import flag_columns
 from icrl.types import BoolArray, FloatArray, IntArray
 
 WORTH = 0.01
@@ -27,11 +28,13 @@ class Condition(NamedTuple):
     low: float
     high: float
     choice: bool
+    flag: bool = False
+    """The feature is 0 or 1."""
 
     @property
     def one_sided(self) -> bool:
         """A threshold on a number."""
-        return not self.choice and (self.low == -math.inf or self.high == math.inf)
+        return not self.choice and not self.flag and (self.low == -math.inf or self.high == math.inf)
 
     def holds(self, values: FloatArray) -> BoolArray:
         """[n, d] -> [n]."""
@@ -42,6 +45,8 @@ class Condition(NamedTuple):
         """As a person writes it."""
         if self.choice:
             return f"action = {self.name}" if self.low > -math.inf else f"action is not {self.name}"
+        if self.flag:
+            return f"{self.name} = {int(self.low > -math.inf)}"
         if self.low == -math.inf:
             return f"{self.name} <= {self.high:g}"
         if self.high == math.inf:
@@ -77,6 +82,7 @@ class Search:
 
     def __init__(self, names: tuple[str, ...], choices: BoolArray, values: FloatArray, forbidden: BoolArray) -> None:
         self.names, self.choices, self.values = names, choices, values
+        self.flags = flag_columns(choices, values)
         self.gains = np.where(forbidden, 0.5 / forbidden.sum(), -0.5 / (~forbidden).sum())
         self.columns = [_sorted(values[:, j]) for j in range(values.shape[1])]
 
@@ -97,7 +103,9 @@ class Search:
         upward = len(above) > 0 and above.max() > below.max()
         bound = _bound(column.distinct, above if upward else below)
         low, high = (bound, math.inf) if upward else (-math.inf, bound)
-        return Condition(feature, self.names[feature], low, high, bool(self.choices[feature]))
+        return Condition(
+            feature, self.names[feature], low, high, bool(self.choices[feature]), bool(self.flags[feature])
+        )
 
     def interval(self, feature: int, gains: FloatArray) -> Condition:
         """The best low < feature <= high; either side may be open."""
@@ -111,7 +119,9 @@ class Search:
             low = _bound(column.distinct[: last + 1], -sums[1 : last + 1], first - 1)
         if last < len(column.distinct) - 1:
             high = _bound(column.distinct[first:], sums[first + 1 : -1], last - first)
-        return Condition(feature, self.names[feature], low, high, bool(self.choices[feature]))
+        return Condition(
+            feature, self.names[feature], low, high, bool(self.choices[feature]), bool(self.flags[feature])
+        )
 
     def condition(self, feature: int, gains: FloatArray) -> Condition:
         """The best threshold, unless an interval is worth its second bound."""

@@ -12,8 +12,11 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import VectorEnv
 
-from icrl.constraint.learned import LearnedConstraint
+from icrl.constraint.features import described, one_hot
+from icrl.constraint.learned import LearnedConstraint, require_constraint
 from icrl.errors import InputError
+from icrl.tasks.answers import names_of, space_of
+from icrl.tasks.options import name_list
 from icrl.tasks.task import Task
 from icrl.types import AnyArray, FloatArray
 
@@ -26,8 +29,8 @@ class Judge:
 
     constraint: LearnedConstraint
     """With its features at the columns of this environment."""
-    num_states: int | None = None
-    """Of a Discrete observation, which enters one-hot; None: observations are vectors."""
+    states: range | None = None
+    """Numbers of a Discrete observation, which enters one-hot; None: observations are vectors."""
     hard: bool = False
     """Costs are 0 (feasible) and 1; otherwise 1 - ζ."""
 
@@ -43,8 +46,7 @@ class Judge:
 
     def encode(self, observations: Any) -> AnyArray:
         """Observations as the constraint knows them: a number of a Discrete space becomes a one-hot vector."""
-        seen = np.asarray(observations)
-        return seen if self.num_states is None else np.eye(self.num_states, dtype=np.float32)[seen]
+        return np.asarray(observations) if self.states is None else one_hot(observations, self.states)
 
 
 def judge_for(
@@ -53,10 +55,10 @@ def judge_for(
     """The judge of a single environment's pairs."""
     if not isinstance(env, gym.Env):  # a VectorEnv is none
         raise InputError(f"expected one gymnasium.Env, got {type(env).__name__}: {SINGLE_ADVICE}.")
-    if feature_names is None and env.has_wrapper_attr("feature_names"):
-        feature_names = tuple(str(name) for name in env.get_wrapper_attr("feature_names"))
     called = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
-    return judge_for_spaces(env.observation_space, env.action_space, constraint, feature_names, hard, called)
+    names = names_of(env, called) if feature_names is None else feature_names
+    spaces = space_of(env, "observation_space", called), space_of(env, "action_space", called)
+    return judge_for_spaces(*spaces, constraint, names, hard, called)
 
 
 def judge_for_spaces(
@@ -68,23 +70,24 @@ def judge_for_spaces(
     called: str = "the environment",
 ) -> Judge:
     """The judge of pairs from these spaces: features by name, or by position where nothing is named."""
-    width, num_states = _observation_width(observation_space, called)
+    require_constraint(constraint)
+    width, states = _observation_width(observation_space, called)
     acts, discrete = _action_width(action_space, called)
     if feature_names is None:
         _require_same_sizes(constraint, width, acts, discrete, called)
     else:
-        constraint = constraint.for_task(_named_task(width, acts, action_space, tuple(feature_names), called))
-    return Judge(constraint=constraint, num_states=num_states, hard=hard)
+        constraint = constraint.for_task(_named_task(width, acts, action_space, name_list(feature_names), called))
+    return Judge(constraint=constraint, states=states, hard=hard)
 
 
-def _observation_width(space: Any, called: str) -> tuple[int, int | None]:
-    """o, and the number of states when they are Discrete."""
-    if isinstance(space, gym.spaces.Discrete) and int(space.start) == 0:
-        return int(space.n), int(space.n)
+def _observation_width(space: Any, called: str) -> tuple[int, range | None]:
+    """o, and the numbers of the states when they are Discrete."""
+    if isinstance(space, gym.spaces.Discrete):
+        return int(space.n), range(int(space.start), int(space.start + space.n))
     if isinstance(space, gym.spaces.Box) and len(space.shape) == 1 and space.shape[0] > 0:
         return int(space.shape[0]), None
     raise InputError(
-        f"{called} observes {space}, expected a Box of shape [o] or Discrete from 0: wrap it in "
+        f"{called} observes {space}, expected a Box of shape [o] or Discrete: wrap it in "
         "gymnasium.wrappers.FlattenObservation first."
     )
 
@@ -106,14 +109,10 @@ def _require_same_sizes(constraint: LearnedConstraint, width: int, acts: int, di
     known = (features.num_observations, features.num_actions, features.discrete)
     if known != (width, acts, discrete):
         raise InputError(
-            f"the constraint was learned on {_described(*known)}, {called} has {_described(width, acts, discrete)}, "
+            f"the constraint was learned on {described(*known)}, {called} has {described(width, acts, discrete)}, "
             f"and does not name them. Name its {width} observations (and {acts} actions) with feature_names=..., or in "
             f"an attribute feature_names: the constraint looks for {', '.join(features.names)}."
         )
-
-
-def _described(width: int, acts: int, discrete: bool) -> str:
-    return f"{width} observations and {acts} {'choices' if discrete else 'continuous actions'}"
 
 
 def _named_task(width: int, acts: int, action_space: Any, names: tuple[str, ...], called: str) -> Task:

@@ -1,12 +1,13 @@
 """`Shield`: stands between a policy and an environment, and refuses infeasible actions. NumPy only."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from icrl.constraint.learned import LearnedConstraint
+from icrl.constraint.features import one_hot
+from icrl.constraint.learned import LearnedConstraint, require_constraint
 from icrl.errors import InputError
 from icrl.types import AnyArray
 
@@ -33,11 +34,25 @@ class Shield:
     """
 
     constraint: LearnedConstraint
+    states: range | None = None
+    """Numbers of a Discrete observation, in place of which a state's number may be given; None: vectors alone."""
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        require_constraint(self.constraint)
+
+    @classmethod
+    def for_env(cls, env: Any, constraint: LearnedConstraint, feature_names: Sequence[str] | None = None) -> "Shield":
+        """The shield of a `gymnasium.Env`: features found by its names (or those given), states by their number."""
+        from icrl.interop.judge import judge_for  # with gymnasium, which a shield by itself does without
+
+        judge = judge_for(env, constraint, feature_names)
+        return cls(constraint=judge.constraint, states=judge.states)
 
     def first_feasible(self, observation: Any, candidates: Any) -> Choice:
         """The first feasible candidate, in the caller's order of preference; if there is none, the most feasible.
 
-        Shapes: observation [o], candidates [n, a] (or [n] integers when discrete).
+        Shapes: observation [o] (or a state's number), candidates [n, a] (or [n] integers when discrete).
         """
         zeta = self._feasibility(observation, candidates)
         allowed = np.flatnonzero(zeta >= self.constraint.threshold)
@@ -74,6 +89,13 @@ class Shield:
     def _feasibility(self, observation: Any, candidates: Any) -> AnyArray:
         """ζ of each candidate at one observation: [n]."""
         seen, actions = np.asarray(observation), np.asarray(candidates)
+        if seen.ndim == 0 and self.states is None:
+            raise InputError(
+                f"expected an observation [{self.constraint.features.num_observations}], got {observation!r:.60}: if "
+                "it is the number of a state, make the shield with Shield.for_env(env, constraint)."
+            )
+        if seen.ndim == 0 and self.states is not None:
+            seen = one_hot(seen, self.states)
         if actions.ndim == 0 or len(actions) == 0:
             raise InputError(f"expected one or more candidate actions, got shape {list(actions.shape)}.")
         return self.constraint.feasibility(np.broadcast_to(seen, (len(actions), *seen.shape)), actions)

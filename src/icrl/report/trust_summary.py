@@ -8,10 +8,18 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from icrl.experiment.run_directory import RunDirectory
 from icrl.trust.check import Level, Verdict
 
 _MARKS = {Level.good: ("+", "green"), Level.care: ("!", "yellow"), Level.bad: ("x", "red"), Level.unknown: ("?", "dim")}
 _STYLES = {"trust it": "bold green", "with care": "bold yellow", "do not trust it": "bold red"}
+
+
+def print_unfinished(run: RunDirectory, console: Console) -> None:
+    """Say so if a run is going on or was stopped: what is read then is not its result."""
+    if not run.finished:
+        said = f"{run.path} is not finished (it has no scores.json): this is what its constraint and agent are so far."
+        console.print(said, style="yellow", highlight=False, soft_wrap=True, markup=False)
 
 
 def print_verdict(verdict: Verdict, console: Console) -> None:

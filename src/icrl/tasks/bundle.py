@@ -10,10 +10,10 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 import cloudpickle
-import gymnasium as gym
 import numpy as np
 
 from icrl.errors import InputError
+from icrl.tasks.answers import called, first_observation, step_result
 from icrl.tasks.factories import RGB, Env, EnvFactory, blamed
 from icrl.types import AnyArray, BoolArray, FloatArray
 
@@ -49,24 +49,28 @@ class EnvBundle:
         rows = []
         for index, seed in zip(indices, seeds, strict=True):
             env = self.envs[index]
-            with blamed(f"reset(seed={seed}) of {_named(env)}"):
-                observation, _ = env.reset(seed=int(seed))
-            rows.append(observed(env, observation))
+            with blamed(f"reset(seed={seed}) of {called(env)}"):
+                answer = env.reset(seed=int(seed))
+            rows.append(first_observation(env, answer))
         return np.stack(rows)
 
     def step(self, actions: AnyArray) -> Stepped:
         """Step all with actions [k, a] or [k], inside the space."""
-        rows, rewards, terminated, truncated = [], [], [], []
+        rows: list[FloatArray] = []
+        rewards: list[float] = []
+        terminated: list[bool] = []
+        truncated: list[bool] = []
         for env, action in zip(self.envs, actions, strict=True):
             given = int(action) if action.ndim == 0 else action.astype(env.action_space.dtype)
-            with blamed(f"step({given}) of {_named(env)}"):
-                observation, reward, ended, cut, _ = env.step(given)
-                rewards.append(float(reward))
-            rows.append(observed(env, observation))
-            terminated.append(bool(ended))
-            truncated.append(bool(cut))
+            with blamed(f"step({given}) of {called(env)}"):
+                answer = env.step(given)
+            row, reward, ended, cut = step_result(env, answer)
+            rows.append(row)
+            rewards.append(reward)
+            terminated.append(ended)
+            truncated.append(cut)
         if not np.isfinite(rewards).all():
-            raise InputError(f"{_named(self.envs[0])} paid a reward that is not a finite number ({min(rewards)}).")
+            raise InputError(f"{called(self.envs[0])} paid a reward that is not a finite number ({min(rewards)}).")
         return Stepped(np.stack(rows), np.asarray(rewards), np.asarray(terminated), np.asarray(truncated))
 
     def render(self, index: int) -> AnyArray:
@@ -74,42 +78,26 @@ class EnvBundle:
         env = self.envs[index]
         if env.render_mode != RGB:
             raise InputError(
-                f"{_named(env)} cannot be pictured: its render_mode is {env.render_mode!r}, expected 'rgb_array'. Let "
+                f"{called(env)} cannot be pictured: its render_mode is {env.render_mode!r}, expected 'rgb_array'. Let "
                 "the function that makes it take render_mode and pass it on, and the environment offer 'rgb_array'."
             )
-        with blamed(f"render() of {_named(env)}"):
+        with blamed(f"render() of {called(env)}"):
             picture = np.asarray(env.render())
         if picture.ndim != 3 or picture.shape[2] != 3:
-            raise InputError(f"render() of {_named(env)} gave shape {picture.shape}, expected [height, width, 3].")
+            raise InputError(f"render() of {called(env)} gave shape {picture.shape}, expected [height, width, 3].")
         return picture.astype(np.uint8)
 
     def close(self) -> None:
-        """Close them all."""
+        """Close them all, also after one that fails; then say what that one raised."""
+        failed: InputError | None = None
         for env in self.envs:
-            env.close()
-
-
-def observed(env: Env, observation: Any) -> FloatArray:
-    """An observation as a row of float32; it must have the shape that the space promises, and be finite."""
-    space = env.observation_space
-    if isinstance(space, gym.spaces.Discrete):
-        row = np.zeros(int(space.n), np.float32)
-        place = int(observation) - int(space.start)
-        if not 0 <= place < len(row):
-            raise InputError(f"{_named(env)} gave the observation {observation}, which is not in its space {space}.")
-        row[place] = 1.0
-        return row
-    row = np.asarray(observation, np.float32)
-    if row.shape != space.shape:
-        raise InputError(f"{_named(env)} gave an observation of shape {row.shape}, its space says {space.shape}.")
-    if not np.isfinite(row).all():
-        wrong = int(np.flatnonzero(~np.isfinite(row))[0])
-        raise InputError(f"{_named(env)} gave an observation that is not finite: entry {wrong} is {row[wrong]}.")
-    return row
-
-
-def _named(env: Env) -> str:
-    return type(env.unwrapped).__name__
+            try:
+                with blamed(f"close() of {called(env)}"):
+                    env.close()
+            except InputError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
 
 
 class Here:

@@ -29,8 +29,11 @@ def main() -> None:
             break
         pickle.dump((False, failed) if bundle is None else _answer(bundle, verb, arguments), answers)
         answers.flush()
-    if bundle is not None:
-        bundle.close()
+    try:
+        if bundle is not None:
+            bundle.close()
+    except InputError as error:
+        sys.stderr.write(f"{error}\n")  # nobody waits for an answer any more
 
 
 def _answer(bundle: EnvBundle, verb: str, arguments: tuple[Any, ...]) -> tuple[bool, Any]:

@@ -1,5 +1,6 @@
 """Finding a user's environment by its name, a Gymnasium id or `module:function`, and making one, or saying why not."""
 
+import difflib
 import importlib
 import inspect
 import os
@@ -86,16 +87,25 @@ def blamed(where: str) -> Iterator[None]:
 
 def _blame(where: str, error: Exception) -> InputError:
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    reason = " ".join(str(error).split())[:300] or "no message"
+    place = f"{os.path.basename(frame.filename)}, line {frame.lineno}, in {frame.name}"
+    text = str(error)
+    if isinstance(error, SyntaxError) and error.filename:  # what failed is the reader: the fault is in what it read
+        place, text = f"{os.path.basename(error.filename)}, line {error.lineno}", error.msg
+    reason = " ".join(text.split())[:300] or "no message"
     return InputError(
-        f"{where} raised {type(error).__name__}: {reason} ({os.path.basename(frame.filename)}, line {frame.lineno}, in "
-        f"{frame.name}). Mend it, or try it by itself in Python to see the whole traceback."
+        f"{where} raised {type(error).__name__}: {reason} ({place}). Mend it, or try it by itself in Python to see the "
+        "whole traceback."
     )
 
 
 def is_own_name(name: str) -> bool:
     """The name may be that of a user's environment: a Gymnasium id that exists, or has a colon."""
     return ":" in name or name in registry
+
+
+def close_ids(name: str) -> list[str]:
+    """Registered Gymnasium ids that a misspelt one may have meant: at most three."""
+    return difflib.get_close_matches(name, list(registry), n=3, cutoff=0.7)
 
 
 def find_factory(name: str, horizon: int | None) -> EnvFactory:

@@ -1,8 +1,13 @@
 """What a user may say about an environment of their own."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from icrl.config import require
+from icrl.errors import InputError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,3 +28,13 @@ class EnvOptions:
         require(self.processes is None or self.processes >= 1, "processes", self.processes, "an integer >= 1, or None")
         names = self.feature_names
         require(names is None or len(names) >= 1, "feature_names", names, "at least one name, or None")
+
+
+def name_list(given: Any, whose: str = "feature_names") -> tuple[str, ...]:
+    """Names as a tuple. Text alone is refused: letter by letter, "xy" would pass for the names of two columns."""
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence | np.ndarray):
+        raise InputError(
+            f"{whose} is {type(given).__name__} ({given!r:.60}), expected a list of names, one for each column: e.g. "
+            '("x", "y").'
+        )
+    return tuple(str(each) for each in given)

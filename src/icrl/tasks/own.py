@@ -3,7 +3,8 @@
 import os
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +13,11 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from icrl.errors import InputError
+from icrl.tasks.answers import first_observation, names_of, space_of, step_result
 from icrl.tasks.batched import BatchedEnv
-from icrl.tasks.bundle import Elsewhere, Here, observed
+from icrl.tasks.bundle import Elsewhere, Here
 from icrl.tasks.factories import RGB, Env, EnvFactory, FunctionEnv, blamed, find_factory
-from icrl.tasks.options import EnvOptions
+from icrl.tasks.options import EnvOptions, name_list
 from icrl.tasks.task import Task
 from icrl.types import AnyArray, BoolArray, FloatArray, IntArray
 
@@ -136,22 +138,19 @@ def task_from_env(
             "task_from_env(lambda: MyEnv(...)) in place of one environment."
         )
     called = name or str(getattr(factory, "__name__", type(factory).__name__))
-    names = None if feature_names is None else tuple(feature_names)
+    names = None if feature_names is None else name_list(feature_names)
     options = EnvOptions(horizon=horizon, feature_names=names, processes=processes)
     return _task(FunctionEnv(called, factory), called, options)
 
 
 def _task(factory: EnvFactory, name: str, options: EnvOptions) -> Task:
-    env = factory()
-    try:
-        observation_space, one_hot = _observation_space(env, name)
+    with _closed_after(env := factory(), name):
+        observation_space, states = _observation_space(env, name)
         action_space = _action_space(env, name)
         horizon = _horizon(env, name, options.horizon)
         observation_names, action_names = _names(env, name, options.feature_names)
         seconds = _try_out(env, name)
-        pictures = RGB in (env.metadata.get("render_modes") or ())
-    finally:
-        env.close()
+        pictures = RGB in ((env.metadata or {}).get("render_modes") or ())
     processes = options.processes or (_num_cores() if seconds > SLOW_SECONDS else 1)
     where = "in one process" if processes == 1 else f"over {processes} processes"
     return Task(
@@ -163,18 +162,33 @@ def _task(factory: EnvFactory, name: str, options: EnvOptions) -> Task:
         action_names=action_names,
         horizon=horizon,
         description=f"own environment, {1000 * seconds:.2g} ms a step, {where}",
-        one_hot=one_hot,
+        one_hot=states is not None,
+        first_state=0 if states is None else states.start,
     )
 
 
-def _observation_space(env: Env, name: str) -> tuple[gym.spaces.Box, bool]:
-    """A box of float32 of shape [o], and whether it is the one-hot form of a Discrete space."""
-    space = env.observation_space
+@contextmanager
+def _closed_after(env: Env, name: str) -> Iterator[None]:
+    """Close it in the end. Where something went wrong before, that is what is told, whatever closing says."""
+    try:
+        yield
+    except BaseException:
+        with suppress(Exception):
+            env.close()
+        raise
+    with blamed(f"close() of {name}"):
+        env.close()
+
+
+def _observation_space(env: Env, name: str) -> tuple[gym.spaces.Box, range | None]:
+    """A box of float32 of shape [o]; and, where it is the one-hot form of a Discrete space, the numbers of that."""
+    space = space_of(env, "observation_space", name)
     if isinstance(space, gym.spaces.Discrete):
-        return gym.spaces.Box(0.0, 1.0, (int(space.n),), np.float32), True
+        states = range(int(space.start), int(space.start + space.n))
+        return gym.spaces.Box(0.0, 1.0, (len(states),), np.float32), states
     if isinstance(space, gym.spaces.Box) and len(space.shape) == 1 and space.shape[0] > 0:
         with np.errstate(over="ignore"):  # float64 bounds beyond float32 become infinite, which is what they mean
-            return gym.spaces.Box(space.low.astype(np.float32), space.high.astype(np.float32), dtype=np.float32), False
+            return gym.spaces.Box(space.low.astype(np.float32), space.high.astype(np.float32), dtype=np.float32), None
     raise InputError(
         f"{name} observes {_described(space)}, expected a Box of shape [o] or Discrete: wrap it in "
         "gymnasium.wrappers.FlattenObservation inside the function that makes it, and record demonstrations so."
@@ -182,7 +196,7 @@ def _observation_space(env: Env, name: str) -> tuple[gym.spaces.Box, bool]:
 
 
 def _action_space(env: Env, name: str) -> gym.spaces.Box | gym.spaces.Discrete:
-    space = env.action_space
+    space = space_of(env, "action_space", name)
     if isinstance(space, gym.spaces.Discrete):
         if int(space.start) == 0:
             return gym.spaces.Discrete(int(space.n))
@@ -226,15 +240,16 @@ def _horizon(env: Env, name: str, given: int | None) -> int:
 
 def _names(env: Env, name: str, given: tuple[str, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Names of observation columns and of action columns or choices: given, the environment's own, or numbered."""
-    one_hot = isinstance(env.observation_space, gym.spaces.Discrete)
-    width, acts = _width(env.observation_space), _width(env.action_space)
+    space = env.observation_space
+    width, acts = _width(space), _width(env.action_space)
     whose = "--feature-names"
-    if given is None and env.has_wrapper_attr("feature_names"):
-        given = tuple(str(each) for each in env.get_wrapper_attr("feature_names"))
-        whose = "its attribute feature_names"
-    numbered = tuple(f"action[{i}]" for i in range(acts))
     if given is None:
-        return tuple(f"{'state' if one_hot else 'obs'}[{i}]" for i in range(width)), numbered
+        given, whose = names_of(env, name), "its attribute feature_names"
+    numbered = tuple(f"action[{i}]" for i in range(acts))
+    if given is None and isinstance(space, gym.spaces.Discrete):
+        return tuple(f"state[{int(space.start) + i}]" for i in range(width)), numbered
+    if given is None:
+        return tuple(f"obs[{i}]" for i in range(width)), numbered
     if len(given) not in (width, width + acts) or len(set(given)) != len(given):
         raise InputError(
             f"{name}: expected {width} different names (observations), or {width + acts} (and actions), "
@@ -251,17 +266,17 @@ def _try_out(env: Env, name: str) -> float:
     """Seconds that a step takes: the median of a few with random actions. What is wrong with `env` shows here."""
     with blamed(f"reset(seed=0) of {name}"):
         env.action_space.seed(0)
-        observation, _ = env.reset(seed=0)
-    observed(env, observation)
+        answer = env.reset(seed=0)
+    first_observation(env, answer)
     times: list[float] = []
     while len(times) < _TRIAL_STEPS and sum(times) < _TRIAL_SECONDS:
         action = env.action_space.sample()
         started = time.perf_counter()
         with blamed(f"step({action}) of {name}"):
-            observation, _, terminated, truncated, _ = env.step(action)
+            result = env.step(action)
         times.append(time.perf_counter() - started)
-        observed(env, observation)
-        if terminated or truncated:
+        _, _, ended, cut = step_result(env, result)
+        if ended or cut:
             with blamed(f"reset() of {name}"):
                 env.reset()
     return statistics.median(times)

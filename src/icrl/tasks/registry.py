@@ -7,7 +7,7 @@ import importlib
 from typing import cast
 
 from icrl.errors import InputError, unknown_name
-from icrl.tasks.options import EnvOptions
+from icrl.tasks.options import EnvOptions, name_list
 from icrl.tasks.task import Scenario, Task
 
 SCENARIOS: dict[str, str] = {
@@ -30,11 +30,11 @@ def make_scenario(name: str, options: EnvOptions | None = None) -> Scenario:
             )
         module, function = SCENARIOS[name].split(":")
         return cast(Scenario, getattr(importlib.import_module(module), function)())
-    from icrl.tasks.factories import is_own_name
+    from icrl.tasks.factories import close_ids, is_own_name
     from icrl.tasks.own import make_own_task
 
     if not is_own_name(name):
-        error = unknown_name("task", name, SCENARIOS)
+        error = unknown_name("task", name, [*SCENARIOS, *close_ids(name)])
         raise InputError(f"{error} An environment of your own is named by its Gymnasium id, or as module:function.")
     return Scenario(task=make_own_task(name, options))
 
@@ -47,5 +47,5 @@ def make_task(
     processes: int | None = None,
 ) -> Task:
     """What a learner may see of a task of ours, of any registered Gymnasium id, or of `module:function`."""
-    names = None if feature_names is None else tuple(feature_names)
+    names = None if feature_names is None else name_list(feature_names)
     return make_scenario(name, EnvOptions(horizon=horizon, feature_names=names, processes=processes)).task

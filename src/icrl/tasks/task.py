@@ -39,6 +39,8 @@ class Task:
     description: str = ""
     one_hot: bool = False
     """The observation is one of o states, one-hot; logs may hold the state's number instead."""
+    first_state: int = 0
+    """The number of the first of these states: logs count as the environment does."""
 
     @property
     def discrete(self) -> bool:

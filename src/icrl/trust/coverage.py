@@ -48,7 +48,7 @@ class Coverage(NamedTuple):
 
 def measure_coverage(constraint: LearnedConstraint, judged: Judged) -> Coverage:
     """Draw probes from the box of the (at most three) numbers that matter most, and see which lie near data."""
-    shares = np.where(judged.choices, 0.0, influence(constraint, judged))
+    shares = np.where(judged.choices | judged.flags, 0.0, influence(constraint, judged))
     order = [int(i) for i in np.argsort(-shares, kind="stable") if shares[i] >= MATTERS][:_MOST_FEATURES]
     if not order:
         return Coverage((), None, None, None)
@@ -89,7 +89,12 @@ def check_coverage(coverage: Coverage) -> Check:
         "ranges": [part._asdict() for part in coverage.ranges],
     }
     if not coverage.ranges:
-        return Check(NAME, Level.good, "no number matters to ζ beyond the choice of action: nothing to cover", numbers)
+        return Check(
+            NAME,
+            Level.good,
+            "no number matters to ζ beyond choices of an action and states that are or are not: nothing to cover",
+            numbers,
+        )
     names = ", ".join(f"{part.name} from {part.low:.3g} to {part.high:.3g}" for part in coverage.ranges)
     if coverage.forbidden is None:
         return Check(NAME, Level.care, f"within the data ({names}) ζ forbids nothing; beyond it is a guess", numbers)

@@ -17,10 +17,11 @@ from icrl.constraint.features import Features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.objective import Objective, loss
 from icrl.demos.dataset import Demonstrations
-from icrl.evidence import Evidence, fit_zeta
+from icrl.evidence import Evidence
 from icrl.tasks.task import Task
 from icrl.types import Trajectories
 from icrl.visited import CHANCE, Visited
+from icrl.zeta_fit import fit_zeta
 
 Refit = Callable[[Demonstrations], LearnedConstraint]
 """Demonstrations -> the constraint that the run's record and they give."""
@@ -48,8 +49,8 @@ def find_refit(
 
     def refit(fold: Demonstrations) -> LearnedConstraint:
         rng = np.random.default_rng(0)
-        state, _ = fit_zeta(rng, fold.trajectories, found, innocents, features, config, objective)
-        return freeze(state, features, config.backward, {})
+        fit = fit_zeta(rng, fold.trajectories, found, innocents, features, config, objective)
+        return freeze(fit.state, features, config.backward, {})
 
     return refit
 
@@ -69,5 +70,5 @@ def replay(
 
 def rounds_of(visited: Visited) -> list[Trajectories]:
     """The kept samples of every round, in order."""
-    parts = [visited.trajectories(number) for number in range(int(visited.rounds.max()) + 1)]
+    parts = [visited.trajectories(int(number)) for number in np.unique(visited.rounds) if number != CHANCE]
     return [part for part in parts if part is not None]

@@ -39,11 +39,12 @@ def run(arguments: list[str]) -> None:
     from icrl.experiment.run_directory import POLICY, RunDirectory, write_json
     from icrl.experiment.trusting import has_constraint, judge_against_truth, judge_run
     from icrl.report.summary import print_played, print_truth
-    from icrl.report.trust_summary import print_constraint_truth, print_verdict, progress_bar
+    from icrl.report.trust_summary import print_constraint_truth, print_unfinished, print_verdict, progress_bar
 
     console = Console()
     run = RunDirectory(args.directory)
     config = run.config()
+    print_unfinished(run, console)
     scenario = scenario_of_run(config)
     if args.truth is not None:
         scenario = with_truth(scenario, args.truth)
@@ -52,8 +53,10 @@ def run(arguments: list[str]) -> None:
         played = play_episodes(scenario.task, policy, args.episodes, args.seed)
     try:
         demos = demos_of_run(config, scenario)
-    except InputError:
+    except InputError as error:
         demos = None  # they have moved: then there is nothing to compare with, but the run can be judged
+        said = f"The demonstrations of this run cannot be read, so it is judged without them: {error}"
+        console.print(said, style="yellow", highlight=False, soft_wrap=True, markup=False)
     found = (
         judge(scenario, played)._asdict() if scenario.truth_known else {"nominal_return": float(played.returns.mean())}
     )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import tyro
 from tyro.conf import Positional
 
+from icrl.errors import InputError
+
 if TYPE_CHECKING:
     from icrl.demos.dataset import Demonstrations
 
@@ -35,13 +37,18 @@ def run(arguments: list[str]) -> None:
     from icrl.explain.reading import read_constraint
     from icrl.report.explain_picture import draw_reading
     from icrl.report.explain_summary import print_reading, reading_as_json
+    from icrl.report.trust_summary import print_unfinished
     from icrl.visited import VISITED, load_visited
 
     console = Console()
-    config = RunDirectory(args.directory).config()
+    run = RunDirectory(args.directory)
+    config = run.config()
+    print_unfinished(run, console)
     constraint = load_constraint(args.directory / CONSTRAINT)
     record = args.directory / VISITED
     picture = args.out or args.directory / "explain.png"
+    if picture.suffix != ".png" or not picture.parent.is_dir():
+        raise InputError(f"--out must be a .png file in a folder that exists, got {picture}.")
     with console.status("reading the constraint"):
         demos = load_run_demos(config, args.demos)
         visited = load_visited(record) if record.exists() else None
@@ -55,7 +62,6 @@ def run(arguments: list[str]) -> None:
 def load_run_demos(config: dict[str, Any], given: str | None) -> "Demonstrations":
     """The demonstrations of a run, or those given, as its task takes them; as they are if its environment is gone."""
     from icrl.demos.formats import load_demos
-    from icrl.errors import InputError
     from icrl.experiment.inputs import columns_of_run, demos_of_run, open_demos, scenario_of_run
 
     if given is None and config.get("demos") is None:

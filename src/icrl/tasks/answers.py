@@ -1,0 +1,95 @@
+"""What a user's environment says of itself and answers, checked: its spaces and names, what reset and step return."""
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from icrl.errors import InputError
+from icrl.tasks.factories import Env, blamed
+from icrl.tasks.options import name_list
+from icrl.types import FloatArray
+
+_ROW = np.float32
+_STEP = "5 values (observation, reward, terminated, truncated, info)"
+_RESET = "2 values (observation, info)"
+
+
+def called(env: Env) -> str:
+    """How the environment's class is called, under all its wrappers."""
+    return type(env.unwrapped).__name__
+
+
+def space_of(env: Env, attribute: str, name: str) -> Any:
+    """Its `observation_space` or `action_space`: Gymnasium promises both, but only the environment can have them."""
+    with blamed(f"{attribute} of {name}"):
+        space = getattr(env, attribute, None)
+    if space is None:
+        raise InputError(
+            f"{name} has no {attribute}, expected a gymnasium.spaces.Box or Discrete: set self.{attribute} in its "
+            "__init__, or on the class."
+        )
+    return space
+
+
+def names_of(env: Env, name: str) -> tuple[str, ...] | None:
+    """Its attribute `feature_names`, which may be a method; None where there is none, or it is None."""
+    with blamed(f"feature_names of {name}"):
+        given = env.get_wrapper_attr("feature_names") if env.has_wrapper_attr("feature_names") else None
+        given = given() if callable(given) else given
+    return None if given is None else name_list(given, f"feature_names of {name}")
+
+
+def first_observation(env: Env, answer: Any) -> FloatArray:
+    """The row that `reset` answered."""
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise InputError(f"reset() of {called(env)} returned {_counted(answer)}, expected {_RESET}.")
+    return observed(env, answer[0])
+
+
+def step_result(env: Env, answer: Any) -> tuple[FloatArray, float, bool, bool]:
+    """What `step` answered: the row, the reward, whether the episode ended, whether it was cut."""
+    if not isinstance(answer, tuple) or len(answer) != 5:
+        old = ": tell in place of one `done` whether it ended or was only cut" if _counted(answer) == "4 values" else ""
+        raise InputError(f"step() of {called(env)} returned {_counted(answer)}, expected {_STEP}{old}.")
+    observation, reward, ended, cut, _ = answer
+    row = observed(env, observation)
+    try:
+        return row, float(reward), bool(ended), bool(cut)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"step() of {called(env)} returned reward = {reward!r:.60}, terminated = {ended!r:.60}, truncated = "
+            f"{cut!r:.60}, expected one number and two booleans."
+        ) from error
+
+
+def observed(env: Env, observation: Any) -> FloatArray:
+    """An observation as a row of float32; it must have the shape that the space promises, and be finite."""
+    space = env.observation_space
+    try:
+        row = _one_hot(space, observation) if isinstance(space, gym.spaces.Discrete) else np.asarray(observation, _ROW)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{called(env)} gave the observation {observation!r:.60} ({type(observation).__name__}), which is not in "
+            f"its space {space}: let reset and step return what observation_space says."
+        ) from error
+    if row.shape != space.shape and not isinstance(space, gym.spaces.Discrete):
+        raise InputError(f"{called(env)} gave an observation of shape {row.shape}, its space says {space.shape}.")
+    if not np.isfinite(row).all():
+        wrong = int(np.flatnonzero(~np.isfinite(row))[0])
+        raise InputError(f"{called(env)} gave an observation that is not finite: entry {wrong} is {row[wrong]}.")
+    return row
+
+
+def _one_hot(space: gym.spaces.Discrete, observation: Any) -> FloatArray:
+    """The row of a state."""
+    row: FloatArray = np.zeros(int(space.n), _ROW)
+    place = int(observation) - int(space.start)
+    if not 0 <= place < len(row):
+        raise ValueError("no such state")
+    row[place] = 1.0
+    return row
+
+
+def _counted(answer: Any) -> str:
+    return f"{len(answer)} values" if isinstance(answer, tuple) else f"{type(answer).__name__}, no tuple"
