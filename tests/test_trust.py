@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -155,6 +156,14 @@ def test_coverage_tells_where_nobody_was():
     assert check_coverage(dense).level is Level.good
 
 
+def test_states_that_are_or_are_not_need_no_covering():
+    constraint, judged = two_clouds(gap=6.0)
+    states = (judged.values > 0).astype(float)
+    found = measure_coverage(constraint, replace(judged, values=states))
+    assert found.ranges == ()
+    assert check_coverage(found).level is Level.good
+
+
 def test_seeds_that_disagree_are_counted():
     constraint, demos, visited = wall_run(CHEETAH)
     judged = judge_pairs(constraint, demos.trajectories, visited)
@@ -203,6 +212,46 @@ def lap_runs(tmp_path_factory):
 
 def test_runs_with_other_seeds_are_found_beside_a_run(lap_runs):
     assert [path.name for path in siblings(lap_runs / "a")] == ["b"]
+
+
+def test_a_run_of_another_horizon_is_no_witness(lap_runs, tmp_path):
+    for name in "ab":
+        shutil.copytree(lap_runs / name, tmp_path / name)
+    config = json.loads((tmp_path / "b" / "config.json").read_text())
+    (tmp_path / "b" / "config.json").write_text(json.dumps(config | {"env": {"horizon": 9}}))
+    assert siblings(tmp_path / "a") == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ({"config": []}, "expected an object"),
+        ({"config": {"evidence_margin": "a"}}, "evidence_margin is 'a', expected float"),
+        ({"env": [1]}, "env must hold named values"),
+        ({"columns": 3}, "columns must hold named values"),
+        ({"columns": {"a": 1}}, "columns must list observations and actions"),
+        ({"demos": 3}, "demos must be a path or an id, got 3"),
+        ({"task": None}, "names no task"),
+    ],
+)
+def test_a_damaged_config_is_an_input_error(lap_runs, tmp_path, capsys, damage, message):
+    shutil.copytree(lap_runs / "a", tmp_path / "a")
+    config = json.loads((tmp_path / "a" / "config.json").read_text())
+    (tmp_path / "a" / "config.json").write_text(json.dumps(config | damage))
+    with suppress(SystemExit):
+        main(["evaluate", str(tmp_path / "a"), "--episodes", "1"])
+    said = capsys.readouterr()
+    assert message in " ".join((said.out + said.err).split())
+
+
+def test_an_unfinished_run_is_announced(lap_runs, tmp_path, capsys):
+    shutil.copytree(lap_runs / "a", tmp_path / "a")
+    (tmp_path / "a" / "scores.json").unlink()
+    main(["explain", str(tmp_path / "a")])
+    assert "is not finished" in " ".join(capsys.readouterr().out.split())
+    with pytest.raises(SystemExit):
+        main(["explain", str(tmp_path / "a"), "--out", str(tmp_path / "nowhere" / "a.png")])
+    assert "must be a .png file in a folder that exists" in capsys.readouterr().err
 
 
 def test_the_whole_verdict_on_a_run(lap_runs, capsys):

@@ -97,6 +97,11 @@ def test_damaged_and_foreign_files_are_input_errors(tmp_path):
         ("times", np.zeros(57), "integers"),
         ("returns", np.zeros(2), "shapes"),
         ("actions", np.zeros(57), "integers"),
+        ("rounds", np.array([0, 2 * 10**9, 0]), "rounds reach from 0 to 2000000000, expected -1 to"),
+        ("rounds", np.array([0, -5, 0]), "rounds reach from -5"),
+        ("lengths", np.array([20, 0, 20]), "lengths reach from 0"),
+        ("times", np.full(57, 10**9), "times reach from .* expected 0 to 19"),
+        ("actions", np.full(57, -5), "actions reach from -5"),
     ],
 )
 def test_values_that_make_no_sense_are_refused(tmp_path, name, value, message):

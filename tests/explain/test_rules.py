@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from icrl.explain.judged import EXPERT, Judged
+from icrl.explain.reading import threshold_of
 from icrl.explain.rules import BAR, choose, explain_rules
 from icrl.types import Pairs
 
@@ -55,6 +56,14 @@ def test_a_hidden_pattern_is_said_to_have_no_short_rule(points):
     rule = choose(explain_rules(judged_by(points, forbidden)))
     assert not rule.fits
     assert rule.fidelity.balanced_agreement < 0.8 < BAR
+
+
+def test_a_state_is_or_is_not_and_has_no_threshold():
+    states = np.eye(4)[np.random.default_rng(0).integers(0, 4, 2000)]  # one of four states, one-hot
+    rule = choose(explain_rules(judged_by(states, states[:, 3] == 1, names=tuple(f"state[{i}]" for i in range(4)))))
+    assert str(rule) == "state[3] = 1"
+    assert threshold_of(rule) is None  # nothing is left open between 0 and 1
+    assert str(choose(explain_rules(judged_by(states, states[:, 3] == 0)))) == "d = 0"
 
 
 def test_noise_is_not_explained(points):
