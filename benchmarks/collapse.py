@@ -33,11 +33,13 @@ from icrl.config import BackwardConfig, ForwardConfig, Respect
 from icrl.constraint.backward_step import ConstraintState, backward_step, constraint_cost, init_constraint
 from icrl.constraint.features import extract, select_features
 from icrl.constraint.network import logits, to_numpy
+from icrl.constraint.objective import loss
 from icrl.demos.collect import true_cost
 from icrl.demos.dataset import Demonstrations, shipped_demos
 from icrl.demos.formats import load_demos
 from icrl.demos.formats_npz import save_npz
 from icrl.evaluate import evaluate_policy
+from icrl.evidence import Evidence
 from icrl.experiment.run_directory import library_versions, write_json
 from icrl.presets import preset
 from icrl.rounds import chance_horizon, num_rounds
@@ -46,6 +48,7 @@ from icrl.tasks.registry import make_scenario
 from icrl.tasks.truth import WALL_X
 from icrl.trajectories import join
 from icrl.types import AnyArray, FloatArray, Trajectories
+from icrl.zeta_fit import fit_zeta
 
 SCENARIO = make_scenario("half-cheetah-wall")
 TASK, CONFIG = SCENARIO.task, preset("default", "half-cheetah-wall")
@@ -65,6 +68,8 @@ class Fit(NamedTuple):
     """Scouts are sampled at the end of their round alone instead of at every stage of it."""
     chance: tuple[int, int] = (CONFIG.forward.num_envs, chance_horizon(TASK))
     """Episodes and steps of what chance does."""
+    whole: bool = False
+    """As `fit_zeta` does it: of one feature where one is enough, presuming what is presumable."""
 
     @property
     def backward(self) -> BackwardConfig:
@@ -73,14 +78,14 @@ class Fit(NamedTuple):
 
 _PAPER = {"presumption": 0.0, "feature_sparsity": 0.0, "sparsity": 0.5}
 FITS = {
-    "default": Fit({}),
+    "default: one feature where one is enough": Fit({}, whole=True),
+    "all features": Fit({}),
     "no presumption": Fit({"presumption": 0.0}),
     "no lasso": Fit({"feature_sparsity": 0.0}),
     "neither presumption nor lasso": Fit({"presumption": 0.0, "feature_sparsity": 0.0}),
     "no demo_tail": Fit({"demo_tail": 0.0}),
     "no sample_floor": Fit({"sample_floor": None}),
     "scouts at the end of their round": Fit({}, at_end=True),
-    "half the lasso": Fit({"feature_sparsity": CONFIG.backward.feature_sparsity / 2}),
     "chance: 10 half episodes": Fit({}, chance=(10, TASK.horizon // 2)),
     "the paper's regulariser instead": Fit(_PAPER),
 }
@@ -103,7 +108,7 @@ ARMS = {
 need the second one learn it for nothing), so that the same pre-trained agent serves all."""
 
 
-class Evidence(NamedTuple):
+class Recorded(NamedTuple):
     """What a seed's scouts do at the stages of their last round and at its end, and its untrained agent (`chance`)."""
 
     stages: Trajectories
@@ -178,7 +183,7 @@ def send_scout(key: Any, demos: Demonstrations) -> Scout:
     return Scout(stages, sample(key_sample, agent, CONFIG.num_samples), first.spare - scouting.spare)
 
 
-def evidence_of(seed: int, demos: Demonstrations) -> Evidence:
+def evidence_of(seed: int, demos: Demonstrations) -> Recorded:
     """Sampled once, then read from `CACHE`."""
     paths = [CACHE / f"evidence-{seed}-{name}.npz" for name in ("stages", "end", "chance")]
     if not all(p.exists() and load_demos(p).card["made_with"] == made_with(CONFIG) for p in paths):
@@ -193,10 +198,10 @@ def evidence_of(seed: int, demos: Demonstrations) -> Evidence:
         for path, part in zip(paths, parts, strict=True):
             save_npz(Demonstrations(trajectories=part, discrete=TASK.discrete, card=card), path)
     found = [load_demos(path) for path in paths]
-    return Evidence(found[0].trajectories, found[1].trajectories, found[2].trajectories, found[0].card)
+    return Recorded(found[0].trajectories, found[1].trajectories, found[2].trajectories, found[0].card)
 
 
-def fits_of(fit: Fit, evidence: Evidence, demos: Demonstrations, seed: int) -> Iterator[ConstraintState]:
+def fits_of(fit: Fit, evidence: Recorded, demos: Demonstrations, seed: int) -> Iterator[ConstraintState]:
     """A fresh zeta after 1, 2, ... times the default's updates, as one long fit."""
     config, scouts = fit.backward, evidence.end if fit.at_end else evidence.stages
     innocents = shorten(evidence.chance, *fit.chance) if config.presumption > 0 else None
@@ -206,9 +211,15 @@ def fits_of(fit: Fit, evidence: Evidence, demos: Demonstrations, seed: int) -> I
         yield state
 
 
-def judge_fit(fit: Fit, evidence: Evidence, demos: Demonstrations, seed: int) -> dict[str, Any]:
+def judge_fit(fit: Fit, evidence: Recorded, demos: Demonstrations, seed: int) -> dict[str, Any]:
     """Link 1: where a zeta forbids, on the same states whatever it was fitted to."""
-    state = next(fits_of(fit, evidence, demos, seed))
+    if fit.whole:
+        guilty, innocents = evidence.stages, shorten(evidence.chance, *fit.chance)
+        found = Evidence(guilty, np.ones(guilty.num_trajectories))
+        rng = np.random.default_rng(seed)
+        state = fit_zeta(rng, demos.trajectories, found, innocents, FEATURES, CONFIG, loss).state
+    else:
+        state = next(fits_of(fit, evidence, demos, seed))
     cost = constraint_cost(state, FEATURES, fit.backward)
     sources = {"scouts": pairs(evidence.stages), "chance": pairs(evidence.chance), "demos": pairs(demos.trajectories)}
     places = {name: observations[:, 0] for name, (observations, _) in sources.items()}
@@ -227,7 +238,7 @@ def judge_fit(fit: Fit, evidence: Evidence, demos: Demonstrations, seed: int) ->
     }
 
 
-def judge_saturation(fit: Fit, evidence: Evidence, demos: Demonstrations, seed: int) -> dict[str, Any]:
+def judge_saturation(fit: Fit, evidence: Recorded, demos: Demonstrations, seed: int) -> dict[str, Any]:
     """Link 2: logits and scouts' costs after one fit and after four times as many updates."""
     found, scouts = {}, pairs(evidence.stages)
     for times, state in enumerate(islice(fits_of(fit, evidence, demos, seed), 4), start=1):
@@ -296,7 +307,7 @@ def main() -> None:
             progress.advance(bar)
             progress.console.print(text, highlight=False, soft_wrap=True)
 
-        evidence: dict[int, Evidence] = {}
+        evidence: dict[int, Recorded] = {}
         for seed in SEEDS:
             evidence[seed] = evidence_of(seed, demos)
             tick(f"scouts of seed {seed}: returns {evidence[seed].card['returns']}")

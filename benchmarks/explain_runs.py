@@ -19,6 +19,10 @@ from icrl.report.table import as_markdown
 from icrl.verbs.explain import load_run_demos
 from icrl.visited import VISITED, load_visited
 
+NOTE = (
+    "Rules that fit have a balanced agreement with ζ of 0.95 or more. Left open: all thresholds between these ends "
+    "explain the data equally well. Definitions: [docs/explain.md](../../docs/explain.md)."
+)
 HEADERS = ("method", "seed", "rule", "balanced agreement", "left open")
 
 
@@ -52,8 +56,8 @@ def main() -> None:
         found.append(said)
     command = f"python benchmarks/explain_runs.py {arguments.runs} --out {arguments.out}"
     arguments.out.mkdir(parents=True, exist_ok=True)
-    note = "Rules that fit have a balanced agreement with ζ of 0.95 or more (docs/explain.md says how they are found)."
-    (arguments.out / "explain.md").write_text(f"{as_markdown(HEADERS, rows)}\n{note}\n\nMade by `{command}`.\n")
+    text = f"# What `icrl explain` reads in each run\n\n{as_markdown(HEADERS, rows)}\n{NOTE}\n\nMade by `{command}`.\n"
+    (arguments.out / "explain.md").write_text(text)
     write_json(arguments.out / "explain.json", found)
 
 
