@@ -1,6 +1,7 @@
 """The interval that the data leave open, by hand arithmetic."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -41,6 +42,14 @@ def test_both_ends_by_hand():
     assert found.agents_between == 2
     assert found.gap == (-2.0, -1.0)
     assert not found.contradictory
+
+
+def test_what_pays_nothing_needs_no_explanation():
+    judged = example()
+    judged = replace(judged, paid=~np.isin(judged.episodes, (0, 1, 2, 3)))  # those that reach -1 .. -4 earn too little
+    found = open_interval(judged, Condition(0, "x", -math.inf, -0.5, False))
+    # 16 episodes reach -5 .. -20: all of them are needed for 95 %
+    assert (found.needed, found.convicted_episodes) == (-5.0, 16)
 
 
 def test_a_wall_on_the_other_side_is_the_mirror_image():

@@ -12,6 +12,8 @@ from icrl.visited import Visited
 
 MOST_DEMO_PAIRS = 20_000
 _COPIES = 10_000
+PAYS = 0.2
+"""Share of what demonstrations earn that makes an episode worth an explanation."""
 _WIDER = 1.0
 """Moved copies reach this many ranges of the data beyond it, on each side."""
 EXPERT, MOVED = -1, -2
@@ -34,6 +36,8 @@ class Judged:
     """[n]: the agents' episode, `EXPERT` or `MOVED`"""
     pairs: Pairs
     """The same pairs as the constraint takes them."""
+    paid: BoolArray | None = None
+    """[n]: of an episode that pays enough to ask why the expert does not do likewise; None: all are"""
 
     @property
     def flags(self) -> BoolArray:
@@ -69,7 +73,20 @@ def judge_pairs(constraint: LearnedConstraint, demos: Trajectories, visited: Vis
         forbidden=~constraint.is_feasible(pairs.observations, pairs.actions),
         episodes=np.concatenate([np.full(len(expert.observations), EXPERT), episodes]),
         pairs=pairs,
+        paid=None
+        if visited is None
+        else np.concatenate([np.ones(len(expert.observations), bool), _paid(visited, demos)]),
     )
+
+
+def _paid(visited: Visited, demos: Trajectories) -> BoolArray:
+    """[n]: the pair's episode earns at least a fifth of what the mean demonstration earns (all, if nothing is known of
+    what those earn). An expert has no reason to do what pays nothing, allowed or not."""
+    expert = float(np.mean(demos.returns))
+    enough = (
+        visited.returns >= expert - (1 - PAYS) * abs(expert) if expert != 0 else np.ones(len(visited.returns), bool)
+    )
+    return np.asarray(enough[visited.episodes])
 
 
 def choice_columns(features: Features) -> BoolArray:

@@ -3,11 +3,12 @@
 For a rule `f <= t: forbidden` (mirrored for `f > t`):
 
 - the *proven* end is the lowest f of the demonstrations. They obey the constraint, so t lies below it;
-- the *needed* end is the lowest t that still explains the evidence. An episode is *convicted* if ζ forbids at least a
-  tenth of its recorded steps, and a threshold *explains* it if the episode crosses it at least once. The needed end is
-  the lowest t that explains 95 % of the convicted episodes: any lower, and agents would have been convicted that never
-  touch what is forbidden. In the likelihood of the paper one forbidden step makes a trajectory impossible, so all
-  thresholds between the two ends explain the same episodes; which of them it is, the data cannot say.
+- the *needed* end is the lowest t that still explains the evidence. An episode is *convicted* if it earns at least a
+  fifth of what demonstrations earn (the expert has no reason to do what pays nothing, so that needs no explanation) and
+  ζ forbids at least a tenth of its recorded steps. A threshold *explains* it if the episode crosses it at least once.
+  The needed end is the lowest t that explains 95 % of the convicted episodes: any lower, and agents would have been
+  convicted that never touch what is forbidden. In the likelihood of the paper one forbidden step makes a trajectory
+  impossible, so all thresholds between the two ends explain the same episodes; which of them it is, the data cannot say.
 """
 
 import math
@@ -77,8 +78,8 @@ def open_interval(judged: Judged, condition: Condition) -> OpenInterval:
 
 
 def _convicted(judged: Judged) -> IntArray:
-    """[m]: the episodes of agents of which ζ forbids a good part."""
-    agents = judged.by_agents
+    """[m]: the episodes of agents that pay, and of which ζ forbids a good part."""
+    agents = judged.by_agents if judged.paid is None else judged.by_agents & judged.paid
     episodes, inverse = np.unique(judged.episodes[agents], return_inverse=True)
     steps = np.bincount(inverse, minlength=len(episodes))
     forbidden = np.bincount(inverse, weights=judged.forbidden[agents], minlength=len(episodes))
