@@ -268,3 +268,17 @@ def test_zeta_sees_one_feature_where_one_is_enough():
     assert fit.convicted == pytest.approx(forbidden.mean())
     assert forbidden[x < lowest - 1].all()
     assert not forbidden[x > 0].any()
+
+
+def test_zeta_allows_every_demonstrated_step():
+    task, demos, scouts, chance = wall_data()
+    config = preset("default", task.name)
+    features = select_features(task, None, config.backward.input_clip)
+    demos.observations[0, 0, 0] = -2.0  # one step far left of the others, where scouts go as well
+    fit = fit_zeta(np.random.default_rng(0), demos, Evidence(scouts, np.ones(6)), chance, features, config, loss)
+    assert not (fit.cost(demos.observations, demos.actions) > 0.5).any()
+    x = scouts.observations[..., 0]
+    forbidden = fit.cost(scouts.observations, scouts.actions) > 0.5
+    assert not forbidden[x > -2.0].any()
+    assert forbidden[x < -3.0].all()
+    assert fit.convicted == pytest.approx(forbidden.mean())

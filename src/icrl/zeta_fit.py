@@ -19,6 +19,7 @@ from icrl.constraint.backward_step import (
     init_constraint,
 )
 from icrl.constraint.features import Features, extract
+from icrl.constraint.network import logits, to_numpy
 from icrl.constraint.objective import Objective
 from icrl.demos.dataset import Demonstrations
 from icrl.evidence import Evidence, convicts, dismiss, newly_forbidden
@@ -31,6 +32,8 @@ _LASSOS = (1.0, 0.5)
 """Shares of the sparsity over features that are tried."""
 _AS_MUCH = 0.995
 """Share of a conviction rate that counts as all of it."""
+_ALLOWED = 0.05
+"""Logit of ζ on the demonstrated step that it allows least, once it is raised to allow all."""
 _FEW = 3
 """Features that are tried alone."""
 
@@ -64,12 +67,12 @@ def fit_zeta(
     data = _Data(demos, evidence, innocents, features, objective)
     one = _fit_one_feature(rng, data, config.backward, least) if lasso > 0 else None
     if one is not None:
-        return one
+        return _clearing_demos(one, data, config.backward)
     for share in _LASSOS:
         fit = _fit_presuming(rng, data, replace(config.backward, feature_sparsity=share * lasso), least)
         if fit.convicted >= least or lasso == 0:
             break
-    return fit
+    return _clearing_demos(fit, data, config.backward)
 
 
 def fit_or_dismiss(
@@ -153,6 +156,22 @@ def _fit_one_feature(rng: np.random.Generator, data: _Data, config: BackwardConf
         return None
     best = int(np.argmax(merits))
     return _written_in_all(rng, fits[best], order[best], data.features, config)
+
+
+def _clearing_demos(fit: Fit, data: _Data, config: BackwardConfig) -> Fit:
+    """The same zeta, raised until it allows every demonstrated step: demonstrations obey the constraint.
+
+    Unless that would acquit most of the evidence: then a few demonstrated steps lie deep in what is forbidden.
+    """
+    steps = extract(data.features, data.demos.observations[data.demos.mask], data.demos.actions[data.demos.mask])
+    lowest = float(np.min(logits(to_numpy(fit.state.params), steps, config.activation)))
+    if lowest >= 0:
+        return fit
+    *before, last = fit.state.params
+    state = fit.state._replace(params=(*before, last._replace(bias=last.bias + (_ALLOWED - lowest))))
+    cost = constraint_cost(state, data.features, config)
+    convicted = newly_forbidden(data.guilty, None, cost)
+    return fit._replace(state=state, cost=cost, convicted=convicted) if convicted >= fit.convicted / 2 else fit
 
 
 def _seeing(data: _Data, feature: int) -> _Data:

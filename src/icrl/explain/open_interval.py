@@ -8,7 +8,7 @@ For a rule `f <= t: forbidden` (mirrored for `f > t`):
   ζ forbids at least a tenth of its recorded steps. A threshold *explains* it if the episode crosses it at least once.
   The needed end is the lowest t that explains 95 % of the convicted episodes: any lower, and agents would have been
   convicted that never touch what is forbidden. In the likelihood of the paper one forbidden step makes a trajectory
-  impossible, so all thresholds between the two ends explain the same episodes; which of them it is, the data cannot say.
+  impossible, so all thresholds between the two ends explain the same episodes: which it is, the data cannot say.
 """
 
 import math
