@@ -85,7 +85,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
         stream.write(b"half")
         raise OSError("disk full")
 
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(InputError, match="cannot be written: disk full"):
         reading.write_atomically(path, fail)
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["demos.npz"]
