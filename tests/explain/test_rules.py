@@ -58,6 +58,17 @@ def test_a_hidden_pattern_is_said_to_have_no_short_rule(points):
     assert rule.fidelity.balanced_agreement < 0.8 < BAR
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_threshold_is_not_rounded_into_the_demonstrations(sign):
+    x = sign * np.concatenate([np.linspace(-5, -2.64, 4000), np.linspace(-2.61, 5, 4000)])
+    judged = judged_by(x[:, None], sign * x < -2.63)
+    (condition,) = choose(explain_rules(judged)).rules[0]
+    bound = condition.high if sign > 0 else condition.low
+    assert -2.64 <= sign * bound <= -2.61
+    rule = choose(explain_rules(judged))
+    assert rule.support.demonstrated == 0
+
+
 def test_a_state_is_or_is_not_and_has_no_threshold():
     states = np.eye(4)[np.random.default_rng(0).integers(0, 4, 2000)]  # one of four states, one-hot
     rule = choose(explain_rules(judged_by(states, states[:, 3] == 1, names=tuple(f"state[{i}]" for i in range(4)))))

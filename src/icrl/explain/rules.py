@@ -6,13 +6,14 @@ allowed pairs that it allows) = ½ + Σ g_i over the pairs i that the rule forbi
 forbids and −½ / #allowed where it allows. A sum: the best threshold is a prefix sum, the best interval a maximal run.
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from icrl.explain.judged import Judged, balanced_indices
-from icrl.explain.search import WORTH, Rule, Search, rule_holds
+from icrl.explain.search import WORTH, Rule, Search, round_between, rule_holds
 from icrl.types import BoolArray, IntArray
 
 BAR = 0.95
@@ -83,12 +84,29 @@ def explain_rules(judged: Judged) -> list[Explanation]:
     }
     found: list[Explanation] = []
     for form, find in forms.items():
-        rules = find()
+        rules = clear_of_demos(find(), judged) if form == "threshold" else find()
         if not found or search.gain_of_any(rules) >= search.gain_of_any(found[-1].rules) + WORTH:
             found.append(Explanation(form, rules, fidelity(rules, judged, measured_on), support(rules, judged)))
         if found[-1].fidelity.balanced_agreement > 1 - WORTH:
             break  # nothing longer can be worth it
     return found
+
+
+def clear_of_demos(rules: tuple[Rule, ...], judged: Judged) -> tuple[Rule, ...]:
+    """A threshold that was rounded into the demonstrations, put back where ζ, which allows them all, forbids."""
+    ((condition,),) = rules
+    column, expert = judged.values[:, condition.feature], judged.by_expert
+    if not condition.one_sided or judged.forbidden[expert].any() or not condition.holds(judged.values)[expert].any():
+        return rules
+    below = condition.low == -math.inf
+    edge = column[expert].min() if below else column[expert].max()
+    beyond = column[judged.forbidden & ((column < edge) if below else (column > edge))]
+    if not len(beyond):
+        return rules
+    ends = (beyond.max(), edge) if below else (edge, beyond.min())
+    bound = round_between(float(ends[0]), float(ends[1]))
+    moved = condition._replace(high=bound) if below else condition._replace(low=bound)
+    return ((moved,),)
 
 
 def choose(explanations: list[Explanation]) -> Explanation:
