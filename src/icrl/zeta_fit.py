@@ -23,8 +23,8 @@ from icrl.constraint.network import logits, to_numpy
 from icrl.constraint.objective import Objective
 from icrl.demos.dataset import Demonstrations
 from icrl.evidence import Evidence, convicts, dismiss, newly_forbidden
-from icrl.trajectories import select
-from icrl.types import CostFunction, FloatArray, Trajectories
+from icrl.trajectories import pairs_of, select
+from icrl.types import AnyArray, CostFunction, FloatArray, Trajectories
 
 _STRENGTHS = (1.0, 0.5, 0.25, 0.125, 0.0)
 """Shares of the presumption of innocence that are tried."""
@@ -163,8 +163,7 @@ def _clearing_demos(fit: Fit, data: _Data, config: BackwardConfig) -> Fit:
 
     Unless that would acquit most of the evidence: then a few demonstrated steps lie deep in what is forbidden.
     """
-    steps = extract(data.features, data.demos.observations[data.demos.mask], data.demos.actions[data.demos.mask])
-    lowest = float(np.min(logits(to_numpy(fit.state.params), steps, config.activation)))
+    lowest = float(np.min(logits(to_numpy(fit.state.params), _steps(data.features, data.demos), config.activation)))
     if lowest >= 0:
         return fit
     *before, last = fit.state.params
@@ -199,6 +198,11 @@ def _written_in_all(
 
 def beyond_demonstrations(demos: Trajectories, guilty: Trajectories, features: Features) -> FloatArray:
     """[f]: the share of the evidence's steps that lie, in each feature by itself, where no demonstration ever was."""
-    shown = extract(features, demos.observations[demos.mask], demos.actions[demos.mask])
-    done = extract(features, guilty.observations[guilty.mask], guilty.actions[guilty.mask])
+    shown, done = _steps(features, demos), _steps(features, guilty)
     return np.asarray(np.mean((done < shown.min(axis=0)) | (done > shown.max(axis=0)), axis=0), np.float64)
+
+
+def _steps(features: Features, trajectories: Trajectories) -> AnyArray:
+    """[n, f]: all steps, as zeta sees them."""
+    pairs = pairs_of(trajectories)
+    return np.asarray(extract(features, pairs.observations, pairs.actions))

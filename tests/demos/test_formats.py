@@ -231,6 +231,15 @@ def test_a_mapping_says_which_column_is_which(tmp_path: Path) -> None:
         (TABLE.replace("b,1", "b,2"), "episode b goes from step 0 to step 2, expected 1"),
         (TABLE.replace("a,7", "a,7.5"), "the step column has dtype float64, expected integers"),
         ('episode,obs_0,action\n0,"1,2', "not a readable CSV file"),
+        ("run,obs_0,action\n0,1,2\n", r"no column is called episode; .*--columns\.episode run --columns\.observations"),
+        ("Episode,obs_0,action\n0,1,2\n", r"no column is called episode \('Episode' differs only in case or spaces\)"),
+        ("episode,OBS_0,action\n0,1,2\n", r"no column is called obs_\* \('OBS_0' differs only in case"),
+        ("episode, obs_0, action\n0,1,2\n", r"no column is called obs_\* \(' obs_0' differs only in case or spaces"),
+        ("episode;obs_0;action\n0;1,5;2\n", r"separated by semicolons \('episode;obs_0;action'\), expected commas"),
+        ("episode\tobs_0\taction\n0\t1\t2\n", "separated by tabs"),
+        ("\n\n", "the file is empty, or its first line is: expected a header such as episode,obs_0"),
+        # The header is line 1, line 3 is empty: the third row is line 5.
+        ("episode,obs_0,action\n0,1,2\n\n0,2,2\n0,x,2\n", "line 5, column obs_0 holds 'x', expected a number"),
     ],
 )
 def test_bad_csv_files_are_named_with_the_reason(tmp_path: Path, text: str, message: str) -> None:

@@ -66,27 +66,6 @@ def test_columns_whose_numbers_follow_names_keep_their_order() -> None:
     assert infer_mapping(["episode", "obs_10", "obs_9", "action"]).observations == ("obs_9", "obs_10")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("run,obs_0,action\n0,1,2\n", r"no column is called episode; .*--columns\.episode run --columns\.observations"),
-        ("Episode,obs_0,action\n0,1,2\n", r"no column is called episode \('Episode' differs only in case or spaces\)"),
-        ("episode,OBS_0,action\n0,1,2\n", r"no column is called obs_\* \('OBS_0' differs only in case"),
-        ("episode, obs_0, action\n0,1,2\n", r"no column is called obs_\* \(' obs_0' differs only in case or spaces"),
-        ("episode;obs_0;action\n0;1,5;2\n", r"separated by semicolons \('episode;obs_0;action'\), expected commas"),
-        ("episode\tobs_0\taction\n0\t1\t2\n", "separated by tabs"),
-        ("\n\n", "the file is empty, or its first line is: expected a header such as episode,obs_0"),
-        # The header is line 1, line 3 is empty: the third row is line 5.
-        ("episode,obs_0,action\n0,1,2\n\n0,2,2\n0,x,2\n", "line 5, column obs_0 holds 'x', expected a number"),
-    ],
-)
-def test_what_is_wrong_with_a_table_is_said_with_what_to_do(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "bad.csv"
-    path.write_text(text)
-    with pytest.raises(InputError, match=f"bad.csv: .*{message}"):
-        load_demos(path)
-
-
 def test_a_mapping_that_does_not_fit_the_table_names_the_option(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("run;pos;push\n0;1;2\n")
