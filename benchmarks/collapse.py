@@ -39,14 +39,14 @@ from icrl.demos.dataset import Demonstrations, shipped_demos
 from icrl.demos.formats import load_demos
 from icrl.demos.formats_npz import save_npz
 from icrl.evaluate import evaluate_policy
-from icrl.evidence import Evidence
+from icrl.evidence import evidence_of
 from icrl.experiment.run_directory import library_versions, write_json
 from icrl.presets import preset
 from icrl.rounds import chance_horizon, num_rounds
 from icrl.scouting import make_stage_envs, scout_on, scout_round, send_scouts
 from icrl.tasks.registry import make_scenario
 from icrl.tasks.truth import WALL_X
-from icrl.trajectories import join
+from icrl.trajectories import join, select
 from icrl.types import AnyArray, FloatArray, Trajectories
 from icrl.zeta_fit import fit_zeta
 
@@ -183,7 +183,7 @@ def send_scout(key: Any, demos: Demonstrations) -> Scout:
     return Scout(stages, sample(key_sample, agent, CONFIG.num_samples), first.spare - scouting.spare)
 
 
-def evidence_of(seed: int, demos: Demonstrations) -> Recorded:
+def recorded(seed: int, demos: Demonstrations) -> Recorded:
     """Sampled once, then read from `CACHE`."""
     paths = [CACHE / f"evidence-{seed}-{name}.npz" for name in ("stages", "end", "chance")]
     if not all(p.exists() and load_demos(p).card["made_with"] == made_with(CONFIG) for p in paths):
@@ -214,8 +214,9 @@ def fits_of(fit: Fit, evidence: Recorded, demos: Demonstrations, seed: int) -> I
 def judge_fit(fit: Fit, evidence: Recorded, demos: Demonstrations, seed: int) -> dict[str, Any]:
     """Link 1: where a zeta forbids, on the same states whatever it was fitted to."""
     if fit.whole:
-        guilty, innocents = evidence.stages, shorten(evidence.chance, *fit.chance)
-        found = Evidence(guilty, np.ones(guilty.num_trajectories))
+        innocents, scouts = shorten(evidence.chance, *fit.chance), len(evidence.card["rounds"])
+        each = np.arange(evidence.stages.num_trajectories) // CONFIG.num_samples
+        found = evidence_of([select(evidence.stages, each == scout) for scout in range(scouts)])
         rng = np.random.default_rng(seed)
         state = fit_zeta(rng, demos.trajectories, found, innocents, FEATURES, CONFIG, loss).state
     else:
@@ -309,7 +310,7 @@ def main() -> None:
 
         evidence: dict[int, Recorded] = {}
         for seed in SEEDS:
-            evidence[seed] = evidence_of(seed, demos)
+            evidence[seed] = recorded(seed, demos)
             tick(f"scouts of seed {seed}: returns {evidence[seed].card['returns']}")
         links: list[Rows] = []
         for name, judge, fits in (("evidence", judge_fit, FITS), ("saturation", judge_saturation, SATURATION)):

@@ -166,7 +166,7 @@ def test_a_scout_is_one_agent_for_all_its_rounds():
 
 def test_zeta_moves_after_the_last_scout_and_then_only_on_evidence():
     rounds = []
-    config = replace(SCOUTING, steps=5 * ROUND + 200, evidence_margin=1e6)
+    config = replace(SCOUTING, steps=5 * ROUND + 200, evidence_margin=1e6, restart_above=None)
     learn(TASK, lap_demos(), config, on_round=rounds.append)
     assert [r.backward_info.updates_made for r in rounds] == [0, TINY.backward.updates, 0, 0, 0]
 

@@ -252,7 +252,7 @@ class LearnConfig:
     scout_share: float = 0.2
     """A scout returns once it earns this share of what demonstrations earn: what one does that cannot find reward is
     no evidence. All scouts together take at most half of the rounds; where zeta convicts less than `restart_above` of
-    what they did, others follow them within that half."""
+    what any of them did, others follow them, in three quarters at most."""
     scout_stages: int = 5
     """A scout's samples are spread over so many stages of its round, so that they share where reward leads and differ
     in how well it is sought: a speed or a gait of one stage is not the rule. 1: at the end of the round alone."""

@@ -13,6 +13,7 @@ differ from demonstrations too, but for want of skill; samples of a skilled one 
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 from icrl.config import LearnConfig
 from icrl.demos.dataset import Demonstrations
 from icrl.trajectories import join, select
-from icrl.types import BoolArray, CostFunction, FloatArray, Trajectories
+from icrl.types import BoolArray, CostFunction, FloatArray, IntArray, Trajectories
 
 
 class Evidence(NamedTuple):
@@ -29,17 +30,28 @@ class Evidence(NamedTuple):
     trajectories: Trajectories
     weights: FloatArray
     """[N]: 1 evidence, 0 none"""
-    newest: int = 0
-    """Trajectories that came last, together."""
+    sizes: tuple[int, ...]
+    """How many of them came together, in order: those of one scout, then of another."""
     bar: float = -math.inf
     """What a later sample must earn besides: more than those that were dismissed."""
 
     @property
     def parts(self) -> tuple[Trajectories, Trajectories]:
         """What counts of it: of earlier rounds, and of the newest."""
-        late = np.arange(len(self.weights)) >= len(self.weights) - self.newest
+        late = self.batches == len(self.sizes) - 1
         counts = self.weights > 0
         return select(self.trajectories, counts & ~late), select(self.trajectories, counts & late)
+
+    @property
+    def batches(self) -> IntArray:
+        """[N]: which of `sizes` each belongs to."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+
+def evidence_of(parts: Sequence[Trajectories]) -> Evidence:
+    """All of what several scouts did."""
+    sizes = tuple(part.num_trajectories for part in parts)
+    return Evidence(join(parts), np.ones(sum(sizes)), sizes)
 
 
 def evidence_weights(
@@ -70,14 +82,16 @@ def gather(
 
     Without scouts it is this round's S. With scouts it grows, and zeta moves on all of it once the last is back.
     """
-    found = Evidence(samples, weights)
+    found = Evidence(samples, weights, (len(weights),))
     if config.scouts == 0:
         return found, True
     if not weights.any():
         return evidence, False
     if evidence is not None:
         joined = join([evidence.trajectories, samples])
-        found = Evidence(joined, np.concatenate([evidence.weights, weights]), len(weights), evidence.bar)
+        found = Evidence(
+            joined, np.concatenate([evidence.weights, weights]), (*evidence.sizes, len(weights)), evidence.bar
+        )
     return found, not scouts_out
 
 
@@ -103,10 +117,19 @@ def convicts(evidence: Evidence, old: CostFunction, new: CostFunction, least: fl
 def dismiss(evidence: Evidence, demos: Demonstrations, margin: float) -> Evidence:
     """The evidence without the newest. To be looked at, others must earn more than it by `margin` of what the mean
     demonstration earns."""
-    expert, kept = float(np.mean(demos.trajectories.returns)), evidence.weights[: -evidence.newest]
-    earlier = select(evidence.trajectories, np.arange(len(evidence.weights)) < len(kept))
+    expert, kept = float(np.mean(demos.trajectories.returns)), evidence.batches < len(evidence.sizes) - 1
     bar = float(np.max(evidence.parts[1].returns)) + margin * abs(expert)
-    return Evidence(earlier, kept, bar=bar)
+    return Evidence(select(evidence.trajectories, kept), evidence.weights[kept], evidence.sizes[:-1], bar)
+
+
+def most_convicted(evidence: Evidence, cost: CostFunction) -> float:
+    """Share of the steps with cost above ½ of the scout of whom it is largest (decision 0014).
+
+    Reward seldom leads every scout to where the constraint is: those who went elsewhere acquit nobody.
+    """
+    counts = evidence.weights > 0
+    scouts = [select(evidence.trajectories, counts & (evidence.batches == i)) for i in range(len(evidence.sizes))]
+    return max((newly_forbidden(scout, None, cost) for scout in scouts if scout.num_trajectories > 0), default=0.0)
 
 
 def newly_forbidden(samples: Trajectories, old: CostFunction | None, new: CostFunction) -> float:

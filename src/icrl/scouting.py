@@ -13,9 +13,9 @@ from icrl.agent.sampling import sample_agent
 from icrl.agent.state import AgentState
 from icrl.config import LearnConfig
 from icrl.demos.dataset import Demonstrations
-from icrl.evidence import Evidence, newly_forbidden
+from icrl.evidence import Evidence, most_convicted
 from icrl.tasks.task import Task
-from icrl.trajectories import join, select
+from icrl.trajectories import join
 from icrl.types import CostFunction, Trajectories
 
 
@@ -33,9 +33,12 @@ class Scouting(NamedTuple):
 
 
 def send_scouts(rounds: int, config: LearnConfig) -> Scouting:
-    """The first scouts: all together take at most half of the run's `rounds` (but one each)."""
-    spare = max(rounds // 2, config.scouts)
-    return Scouting(config.scouts, 0, max(1, spare // max(config.scouts, 1)), spare)
+    """The first scouts: all together take at most half of the run's `rounds` (but one each).
+
+    With those who follow them they take three quarters: as long as zeta forbids nothing, nobody could obey it.
+    """
+    most = max(1, rounds // 2 // max(config.scouts, 1))
+    return Scouting(config.scouts, 0, most, max(3 * rounds // 4, config.scouts))
 
 
 def scout_on(
@@ -62,12 +65,12 @@ def scout_on(
 def another_scout(
     scouting: Scouting, evidence: Evidence | None, cost: CostFunction | None, config: LearnConfig
 ) -> Scouting:
-    """One more scout where all are back and zeta convicts too little of what they did, as long as their rounds last:
-    perhaps none of them came to where the constraint is."""
+    """One more scout where all are back and zeta convicts too little of what any of them did, as long as their rounds
+    last: perhaps none of them came to where the constraint is."""
     if scouting.left > 0 or scouting.spare == 0 or evidence is None or cost is None:
         return scouting
-    convicted = newly_forbidden(select(evidence.trajectories, evidence.weights > 0), None, cost)
-    return scouting if convicted >= (config.restart_above or 0.0) else scouting._replace(left=1)
+    enough = most_convicted(evidence, cost) >= (config.restart_above or 0.0)
+    return scouting if enough else scouting._replace(left=1)
 
 
 def stages_of_round(config: LearnConfig) -> list[tuple[int, int]]:

@@ -102,9 +102,11 @@ class Visited:
         """The episodes of round `number` as they were kept: fewer steps, the same returns (spread evenly over them)."""
         return self._episodes(np.flatnonzero(self.rounds == number))
 
-    def evidence_trajectories(self) -> Trajectories | None:
-        """The episodes that counted as evidence, as they were kept."""
-        return self._episodes(np.flatnonzero(self.evidence))
+    def evidence_trajectories(self) -> list[Trajectories]:
+        """The episodes that counted as evidence, as they were kept, round by round."""
+        rounds = np.unique(self.rounds[self.evidence])
+        parts = [self._episodes(np.flatnonzero(self.evidence & (self.rounds == number))) for number in rounds]
+        return [part for part in parts if part is not None]
 
     def _episodes(self, indices: IntArray) -> Trajectories | None:
         indices = indices[np.isin(indices, self.episodes)]

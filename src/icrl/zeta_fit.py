@@ -22,7 +22,7 @@ from icrl.constraint.features import Features, extract
 from icrl.constraint.network import logits, to_numpy
 from icrl.constraint.objective import Objective
 from icrl.demos.dataset import Demonstrations
-from icrl.evidence import Evidence, convicts, dismiss, newly_forbidden
+from icrl.evidence import Evidence, convicts, dismiss, most_convicted, newly_forbidden
 from icrl.trajectories import pairs_of, select
 from icrl.types import AnyArray, CostFunction, FloatArray, Trajectories
 
@@ -46,7 +46,7 @@ class Fit(NamedTuple):
     cost: CostFunction
     """1 − ζ"""
     convicted: float
-    """Share of the steps of the evidence that it forbids."""
+    """Share that it forbids of the steps of the scout whom it convicts most."""
 
 
 def fit_zeta(
@@ -58,7 +58,7 @@ def fit_zeta(
     config: LearnConfig,
     objective: Objective,
 ) -> Fit:
-    """Zeta fitted afresh to all evidence: of one feature, if it then convicts `restart_above` of it.
+    """Zeta fitted afresh to all evidence: of one feature, if it then convicts `restart_above` of what a scout did.
 
     Over all features the sparsity is halved once where zeta convicts too little with it: scouts showed little, or the
     rule needs many. The presumption of innocence is that of `presumable`.
@@ -119,7 +119,7 @@ def _fit(start: ConstraintState, data: _Data, config: BackwardConfig) -> Fit:
         innocents,
     )  # fmt: skip
     cost = constraint_cost(state, data.features, config)
-    return Fit(state, info, cost, newly_forbidden(data.guilty, None, cost))
+    return Fit(state, info, cost, most_convicted(data.evidence, cost))
 
 
 def _fit_presuming(rng: np.random.Generator, data: _Data, config: BackwardConfig, least: float) -> Fit:
@@ -131,8 +131,8 @@ def _fit_presuming(rng: np.random.Generator, data: _Data, config: BackwardConfig
 
 
 def presumable(convicted: list[float], least: float) -> int:
-    """Which of several fits to take, by the share of the evidence that each convicts: the first presumes most, the last
-    no innocence.
+    """Which of several fits to take, by the share that each convicts: the first presumes most, the last no
+    innocence.
 
     Chance may do what is forbidden as often as scouts do (half of all random moves go anticlockwise). Where a fit
     convicts as much as the last, its presumption clears nothing that the evidence speaks against: the first such fit.
@@ -169,7 +169,7 @@ def _clearing_demos(fit: Fit, data: _Data, config: BackwardConfig) -> Fit:
     *before, last = fit.state.params
     state = fit.state._replace(params=(*before, last._replace(bias=last.bias + (_ALLOWED - lowest))))
     cost = constraint_cost(state, data.features, config)
-    convicted = newly_forbidden(data.guilty, None, cost)
+    convicted = most_convicted(data.evidence, cost)
     return fit._replace(state=state, cost=cost, convicted=convicted) if convicted >= fit.convicted / 2 else fit
 
 

@@ -17,7 +17,7 @@ from icrl.constraint.features import Features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.objective import Objective, loss
 from icrl.demos.dataset import Demonstrations
-from icrl.evidence import Evidence
+from icrl.evidence import evidence_of
 from icrl.tasks.task import Task
 from icrl.types import Trajectories
 from icrl.visited import CHANCE, Visited
@@ -42,10 +42,10 @@ def find_refit(
     if config.scouts == 0:
         return lambda fold: replay(fold, record, features, config, objective)
     guilty = record.evidence_trajectories()
-    if guilty is None:
+    if not guilty:
         return None
     innocents = record.trajectories(CHANCE)
-    found = Evidence(guilty, np.ones(guilty.num_trajectories))
+    found = evidence_of(guilty)
 
     def refit(fold: Demonstrations) -> LearnedConstraint:
         rng = np.random.default_rng(0)
