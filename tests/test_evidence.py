@@ -274,11 +274,12 @@ def test_zeta_sees_one_feature_where_one_is_enough():
 
 def test_scouts_that_went_elsewhere_acquit_nobody():
     # eight scouts do what demonstrations do, one goes left: of the steps of all of them too few are beyond the line
-    task, demos, scout, chance = wall_data()
+    task, demos, scout, _ = wall_data()
     config = preset("default", task.name)
+    config = replace(config, backward=replace(config.backward, presumption=0.0))  # one fit of each feature
     features = select_features(task, None, config.backward.input_clip)
     evidence = evidence_of([*[demos] * 8, scout])
-    fit = fit_zeta(np.random.default_rng(0), demos, evidence, chance, features, config, loss)
+    fit = fit_zeta(np.random.default_rng(0), demos, evidence, None, features, config, loss)
     forbidden = fit.cost(scout.observations, scout.actions) > 0.5
     assert newly_forbidden(evidence.trajectories, None, fit.cost) < config.restart_above < forbidden.mean()
     assert fit.convicted == most_convicted(evidence, fit.cost) == pytest.approx(forbidden.mean())
