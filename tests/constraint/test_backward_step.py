@@ -156,6 +156,25 @@ def test_two_backward_steps_trace_once() -> None:
     assert state.rounds_done == 2
 
 
+def test_several_strengths_of_the_presumption_trace_once() -> None:
+    traces, real = [], module.loss
+
+    def counted(*arguments: Any) -> Any:
+        traces.append(1)
+        return real(*arguments)
+
+    config = BackwardConfig(updates=2, hidden=(5,), presumption=1.0)
+    state = init_constraint(np.random.default_rng(0), FEATURES, config)
+    demos, samples = small_sets()
+    counts, losses = [], []
+    for strength in (1.0, 0.5):
+        settings = FEATURES, replace(config, presumption=strength), None, counted, samples
+        losses.append(backward_step(state, demos, samples, *settings)[1].loss)
+        counts.append(len(traces))
+    assert counts[0] == counts[1] > 0
+    assert losses[0] > losses[1]
+
+
 @pytest.mark.parametrize(
     ("length", "padded"), [(1, 1), (2, 2), (3, 3), (5, 6), (7, 8), (150, 192), (200, 256), (1000, 1024)]
 )

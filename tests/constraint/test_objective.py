@@ -12,6 +12,7 @@ import oracles
 from icrl.config import Activation, BackwardConfig, Weights
 from icrl.constraint.network import Layer, Params, init_params
 from icrl.constraint.objective import (
+    Innocents,
     Steps,
     feature_use,
     floored,
@@ -177,15 +178,15 @@ def test_feature_use_counts_deviations_times_norms() -> None:
     params = (Layer(jnp.array([[3.0, 4.0], [0.0, 2.0]]), jnp.zeros(2)), Layer(jnp.ones((2, 1)), jnp.zeros(1)))
     assert float(feature_use(params, one, two, None)) == pytest.approx(11.0, rel=1e-6)
     padded = Steps(jnp.full((1, 3, 2), 99.0), jnp.zeros((1, 3), bool), jnp.zeros((1, 3)))  # nothing real: no effect
-    assert float(feature_use(params, one, two, padded)) == pytest.approx(11.0, rel=1e-6)
+    assert float(feature_use(params, one, two, Innocents(padded, jnp.ones(())))) == pytest.approx(11.0, rel=1e-6)
 
 
 def test_presumption_is_minus_log_zeta_of_the_innocent() -> None:
     # a zeta of 1/2 everywhere: −log ½ = log 2 = 0.6931 on real steps, whatever the padding holds
     params = (Layer(jnp.zeros((1, 2)), jnp.zeros(2)), Layer(jnp.zeros((2, 1)), jnp.zeros(1)))
     steps = Steps(jnp.ones((1, 2, 1)), jnp.array([[True, False]]), jnp.full((1, 2), jnp.log(0.5)))
-    config = BackwardConfig(presumption=2.0, sparsity=0.0)
+    config = BackwardConfig(sparsity=0.0)
     without, _ = loss(params, steps, steps, None, jnp.ones(1), config, 1)
-    with_innocents, info = loss(params, steps, steps, steps, jnp.ones(1), config, 1)
+    with_innocents, info = loss(params, steps, steps, Innocents(steps, jnp.asarray(2.0)), jnp.ones(1), config, 1)
     assert float(info.presumption) == pytest.approx(0.6931, abs=1e-4)
     assert float(with_innocents - without) == pytest.approx(2 * 0.6931, abs=1e-4)

@@ -5,14 +5,14 @@ import jax.numpy as jnp
 
 from icrl.config import BackwardConfig
 from icrl.constraint.network import Params, log_feasibility, logits
-from icrl.constraint.objective import LossInfo, Steps, masked_mean
+from icrl.constraint.objective import Innocents, LossInfo, Steps, masked_mean
 
 
 def cross_entropy(
     params: Params,
     demos: Steps,
     samples: Steps,
-    innocents: Steps | None,
+    innocents: Innocents | None,
     sample_weights: jax.Array,
     config: BackwardConfig,
     num_tail: int,

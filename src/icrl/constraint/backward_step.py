@@ -5,6 +5,7 @@ once per shape. Zeta moves from θ̄, the parameters at entry, at most as far as
 """
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from icrl.config import BackwardConfig, KLUnit
 from icrl.constraint.features import Features, extract
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.network import Params, init_params, log_feasibility, logits, to_numpy
-from icrl.constraint.objective import LossInfo, Objective, Steps, loss, mean_length, tail_count
+from icrl.constraint.objective import Innocents, LossInfo, Objective, Steps, loss, mean_length, tail_count
 from icrl.constraint.weights import effective_sample_size, kl_new_old, kl_old_new, log_trajectory_weights
 from icrl.errors import InputError
 from icrl.types import AnyArray, CostFunction, FloatArray, Trajectories
@@ -105,13 +106,17 @@ def backward_step(
     """
     demo_steps = _as_steps(demos, features, "demonstrations")
     sample_steps = _as_steps(samples, features, "samples")
-    innocent_steps = None if innocents is None else _as_steps(innocents, features, "innocent trajectories")
+    presumed = None
+    if innocents is not None:
+        presumed = Innocents(
+            _as_steps(innocents, features, "innocent trajectories"), jnp.asarray(config.presumption, jnp.float32)
+        )
     weights = _check_weights(sample_weights, samples.num_trajectories)
     learning_rate = np.float32(config.learning_rate * config.learning_rate_decay**state.rounds_done)
     num_tail = tail_count(demos.num_steps, config.demo_tail_share)
     end, total, parts, measures = _run_updates(
-        state.params, state.opt_state, learning_rate, demo_steps, sample_steps, innocent_steps, weights, config,
-        num_tail, objective,
+        state.params, state.opt_state, learning_rate, demo_steps, sample_steps, presumed, weights,
+        replace(config, presumption=0.0), num_tail, objective,
     )  # fmt: skip
     updates_made = int(end.updates_made)
     info = BackwardInfo(
@@ -287,7 +292,7 @@ def _run_updates(
     learning_rate: jax.Array,
     demos: Steps,
     samples: Steps,
-    innocents: Steps | None,
+    innocents: Innocents | None,
     sample_weights: jax.Array,
     config: BackwardConfig,
     num_tail: int,

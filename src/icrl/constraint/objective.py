@@ -27,6 +27,14 @@ class Steps(NamedTuple):
     """[N, T]: log ζ_θ̄"""
 
 
+class Innocents(NamedTuple):
+    """Steps that are presumed innocent, and how much so: an array, so that several strengths share one compilation."""
+
+    steps: Steps
+    presumption: jax.Array
+    """[]"""
+
+
 class LossInfo(NamedTuple):
     """The parts of the loss, before their weights; scalars."""
 
@@ -46,7 +54,9 @@ class LossInfo(NamedTuple):
     """How much ζ uses its inputs: the group lasso (0 when off)."""
 
 
-Objective = Callable[[Params, Steps, Steps, Steps | None, jax.Array, BackwardConfig, int], tuple[jax.Array, LossInfo]]
+Objective = Callable[
+    [Params, Steps, Steps, Innocents | None, jax.Array, BackwardConfig, int], tuple[jax.Array, LossInfo]
+]
 """What a backward step descends:
 (θ, demos, samples, innocents, sample_weights [N_S], config, num_tail) -> (loss, its parts)."""
 
@@ -120,12 +130,12 @@ def roughness(params: Params, demos: Steps, samples: Steps, activation: Activati
     return total / jnp.maximum(count, 1)
 
 
-def feature_use(params: Params, demos: Steps, samples: Steps, innocents: Steps | None) -> jax.Array:
+def feature_use(params: Params, demos: Steps, samples: Steps, innocents: Innocents | None) -> jax.Array:
     """Σ_f sd_f ‖W_f‖: the group lasso over the rows of ζ's first layer, each in units of its input's deviation. -> [].
 
     Deviations are over all real steps, so that the units a feature is measured in do not matter.
     """
-    pools = [demos, samples] if innocents is None else [demos, samples, innocents]
+    pools = [demos, samples] if innocents is None else [demos, samples, innocents.steps]
     inputs = jnp.concatenate([pool.inputs.reshape(-1, pool.inputs.shape[-1]) for pool in pools])  # [steps, f]
     mask = jnp.concatenate([pool.mask.ravel() for pool in pools])[:, None]
     count = jnp.sum(mask)
@@ -139,13 +149,13 @@ def loss(
     params: Params,
     demos: Steps,
     samples: Steps,
-    innocents: Steps | None,
+    innocents: Innocents | None,
     sample_weights: jax.Array,
     config: BackwardConfig,
     num_tail: int,
 ) -> tuple[jax.Array, LossInfo]:
     """-gain + δ (mean_D[1 - ζ] + mean_S[1 - ζ]) + demo_tail · CVaR_D[-log ζ] + smoothness · mean |∂ logit / ∂x|²
-    + presumption · mean_I[-log ζ] + feature_sparsity · Σ_f sd_f ‖W_f‖.
+    + presumption · mean_I[-log ζ] (that of `innocents`, not of `config`) + feature_sparsity · Σ_f sd_f ‖W_f‖.
 
     The gain is, by `config.weights`,
       trajectory: [L(θ) - L(θ̄)] / mean length of D (one length, so that the gradient stays that of the likelihood;
@@ -169,13 +179,13 @@ def loss(
         cost_samples=masked_mean(-jnp.expm1(sample_log_zeta), samples.mask),
         demo_tail=worst_demo_steps(demo_log_zeta, demos.mask, num_tail) if config.demo_tail > 0 else off,
         smoothness=roughness(params, demos, samples, config.activation) if config.smoothness > 0 else off,
-        presumption=off if innocents is None else -_mean_log_zeta(params, innocents, config),
+        presumption=off if innocents is None else -_mean_log_zeta(params, innocents.steps, config),
         feature_use=feature_use(params, demos, samples, innocents) if config.feature_sparsity > 0 else off,
     )
     regulariser = config.sparsity * (info.cost_demos + info.cost_samples)
     shape = config.demo_tail * info.demo_tail + config.smoothness * info.smoothness
-    prior = config.presumption * info.presumption + config.feature_sparsity * info.feature_use
-    return -gain + regulariser + shape + prior, info
+    presumption = off if innocents is None else innocents.presumption * info.presumption
+    return -gain + regulariser + shape + presumption + config.feature_sparsity * info.feature_use, info
 
 
 def _mean_log_zeta(params: Params, steps: Steps, config: BackwardConfig) -> jax.Array:
