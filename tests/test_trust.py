@@ -23,7 +23,7 @@ from icrl.trust.check import Check, Level, Verdict
 from icrl.trust.coverage import check_coverage, measure_coverage, near_data
 from icrl.trust.ensemble import check_ensemble, measure_disagreement
 from icrl.trust.held_out import Alarms, alarms, check_held_out, held_out_alarms, reproduction
-from icrl.trust.refit import find_refit
+from icrl.trust.refit import find_refit, is_missing
 from icrl.trust.returns import check_returns
 from icrl.types import Pairs
 from small_runs import Quiet, lap_demos, tiny_spec
@@ -112,6 +112,16 @@ def test_zeta_is_fitted_again_from_the_record_alone():
     assert find_refit("nominal", task, constraint.features, config, demos, visited) is None
 
 
+def test_who_earns_too_much_is_merely_better_or_shows_what_is_missing():
+    constraint, demos, visited = wall_run(CHEETAH)
+    backward = BackwardConfig(updates=60, learning_rate=0.03, sparsity=0.0, sample_floor=-3.0, demo_tail=1.0)
+    config = LearnConfig(steps=1_000_000, scouts=3, backward=backward)
+    lawful, cheating = demos.trajectories, mirrored(demos.trajectories, 1.0)
+    assert is_missing(constraint, config, demos, visited, lawful) is False
+    assert is_missing(wall(CHEETAH, at=-1e3), config, demos, visited, cheating) is True
+    assert is_missing(constraint, replace(config, scouts=0), demos, visited, lawful) is None
+
+
 def test_near_data_is_as_near_as_data_are_to_each_other():
     points = np.linspace(0, 1, 101)[:, None]
     order = np.random.default_rng(0).permutation(101)
@@ -184,13 +194,15 @@ def test_returns_tell_over_from_under_constraint():
     constraint, demos, _ = wall_run(CHEETAH)
     played = demos.trajectories
 
-    def check(factor, trajectories=played, reference=demos):
+    def check(factor, trajectories=played, reference=demos, missing=None):
         moved = replace(trajectories, rewards=factor * trajectories.rewards)
-        return check_returns(constraint, moved, reference, higher=0.5)
+        return check_returns(constraint, moved, reference, 0.5, lambda: missing)
 
     assert check(1.0).level is Level.good
     assert check(1.4).level is Level.good
     assert (check(1.6).level, "under-constrained" in check(1.6).reason) == (Level.bad, True)
+    assert (check(1.6, missing=True).level, "merely" in check(1.6, missing=True).reason) == (Level.bad, False)
+    assert (check(1.6, missing=False).level, "merely" in check(1.6, missing=False).reason) == (Level.care, True)
     assert (check(0.5).level, "forbids too much" in check(0.5).reason) == (Level.care, True)
     disobedient = check(1.6, mirrored(played, 1.0))
     assert (disobedient.level, "does not obey" in disobedient.reason) == (Level.care, True)

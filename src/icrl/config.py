@@ -104,7 +104,8 @@ class ForwardConfig:
     learning_rate: float = 3e-4
     """Adam's step size."""
     learning_rate_end: float = 1.0
-    """Share of it that is left at the end of the run; it falls evenly. A finished gait is lost again at full size."""
+    """Share of it that is left at the end of the run; it falls evenly (not for scouts). A finished gait is lost again
+    at full size."""
     adam_epsilon: float = 1e-4
     """Adam's epsilon. Gradients of a saturated policy are tiny; a smaller epsilon blows their noise up to whole steps,
     and a finished agent unlearns (docs/collapse.md)."""
@@ -206,7 +207,8 @@ class BackwardConfig:
     """Weight of -log zeta on what chance does (an untrained agent's steps): presumed innocent. With scouts it is the
     most that is tried."""
     feature_sparsity: float = 0.0
-    """Weight of the group lasso over zeta's inputs, in units of their deviations: a rule is about few features."""
+    """Weight of the group lasso over zeta's inputs, in units of their deviations: a rule is about few features. 0 also
+    switches off that zeta is first tried with one feature."""
 
     def __post_init__(self) -> None:
         """Validate."""
@@ -238,7 +240,10 @@ class BackwardConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class LearnConfig:
-    """Algorithm 1: rounds of forward step, sampling and backward step."""
+    """Algorithm 1: rounds of forward step, sampling and backward step.
+
+    Start from `icrl.preset(...)`: the values here are neither those of `default` nor of `paper`.
+    """
 
     steps: int = 120_000
     """Environment steps in all, sampling included; rounds are made while another one fits."""
@@ -257,10 +262,12 @@ class LearnConfig:
     """A scout's samples are spread over so many stages of its round, so that they share where reward leads and differ
     in how well it is sought: a speed or a gait of one stage is not the rule. 1: at the end of the round alone."""
     evidence_margin: float = 1.0
-    """After scouting, a sample is evidence when it earns this share more than the mean demonstration."""
+    """After scouting, a sample may be evidence when it earns this share more than the mean demonstration: it is if a
+    zeta fitted to it too convicts it."""
     restart_above: float | None = 0.2
     """Start the agent afresh when the backward step newly forbids more than this share of its sampled steps: an agent
-    that has settled on forbidden ways seldom finds its way out of them (docs/collapse.md). None: never."""
+    that has settled on forbidden ways seldom finds its way out of them (docs/collapse.md). None: never. With scouts it
+    is also the share that zeta must convict of one scout's steps before it is believed (None: 0)."""
     forward: ForwardConfig = field(default_factory=ForwardConfig)
     backward: BackwardConfig = field(default_factory=BackwardConfig)
 

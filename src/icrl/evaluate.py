@@ -1,4 +1,4 @@
-"""The only room that sees the truth: true return and violation rate of a policy, and how right a constraint is."""
+"""The only room that judges by the truth: true return and violation rate of a policy, and how right a constraint is."""
 
 from typing import NamedTuple
 
@@ -139,7 +139,8 @@ def area_under_curve(scores: FloatArray, positives: BoolArray) -> float | None:
 
 
 def boundary(constraint: LearnedConstraint, pairs: Pairs, column: int, grid: FloatArray) -> float | None:
-    """Highest grid value of an observation at which mean ζ is below ½ though it is above it at the next; None: nowhere.
+    """Where mean ζ rises above ½ along a grid of one observation: midway between the last two values around it; None:
+    nowhere.
 
     All other features keep the values they have in `pairs`.
     """

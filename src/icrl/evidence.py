@@ -33,7 +33,7 @@ class Evidence(NamedTuple):
     sizes: tuple[int, ...]
     """How many of them came together, in order: those of one scout, then of another."""
     bar: float = -math.inf
-    """What a later sample must earn besides: more than those that were dismissed."""
+    """What a later sample must earn besides: `evidence_margin` more than the best of those that were dismissed."""
 
     @property
     def parts(self) -> tuple[Trajectories, Trajectories]:

@@ -5,8 +5,8 @@ for i = 1..N:
     sample S from π^φ                            sample_trajectories
     move θ up the likelihood of D, B times       backward_step         (Eqs. 8, 10-12)
 
-What ours adds, each part with a switch: scouts and what counts as evidence (`evidence.py`), a presumption for what
-chance does, and a fresh agent when the old one turns out to have settled on forbidden ways.
+What ours adds, each part with a switch: scouts (`scouting.py`), what counts as evidence (`evidence.py`), a presumption
+for what chance does (`zeta_fit.py`), and a fresh agent when the old one has settled on forbidden ways.
 """
 
 from collections.abc import Callable

@@ -145,8 +145,8 @@ def presumable(convicted: list[float], least: float) -> int:
 
 
 def _fit_one_feature(rng: np.random.Generator, data: _Data, config: BackwardConfig, least: float) -> Fit | None:
-    """The zeta of one feature that convicts most, if it convicts `least`, demonstrated steps not counted for it; None:
-    there is none. Tried are the features in which most of the evidence lies beyond all demonstrations."""
+    """The zeta of one feature that convicts most, less its share of demonstrated steps, if that is `least`; None: there
+    is none. Tried are the features in which most of the evidence lies beyond all demonstrations."""
     shares = beyond_demonstrations(data.demos, data.guilty, data.features)
     order = [int(index) for index in np.argsort(-shares, kind="stable")[:_FEW] if shares[index] > 0]
     alone = replace(config, feature_sparsity=0.0)

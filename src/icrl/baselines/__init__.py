@@ -1,1 +1,1 @@
-"""The paper's two baselines: a binary classifier and a GAIL-style constraint (Section 4)."""
+"""Other methods: the paper's binary classifier and GAIL-style constraint (Section 4), and greedy inference."""

@@ -1,4 +1,4 @@
-"""Baseline BC: zeta is a binary classifier between demonstrations and samples; the agent is the same as ICRL's."""
+"""Baseline BC: zeta is a binary classifier between demonstrations and samples; the agent is the Lagrangian one."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Importance weights of sampled trajectories and the two KLs they give, in log space (Section 2 of `design.md`).
+"""Importance weights of sampled trajectories and the two KLs they give, in log space (Eqs. 11, 12; fidelity F1, F2).
 
 S was drawn from the policy of the older parameters θ̄ (`old`); ω corrects it to the policy of θ.
 Every function is pure; N trajectories of T padded steps.

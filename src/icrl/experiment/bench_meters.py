@@ -81,7 +81,7 @@ def make_meter(name: str, setting: Setting) -> Meter:
 
 
 def raw_meter(setting: Setting) -> Meter:
-    """Physics alone: `Batch.step` with the task's frame skip under controls like those of a fresh policy."""
+    """Physics alone: `Batch.step` with the task's frame skip under clipped Gaussian controls of deviation 1."""
     import mujoco
 
     from icrl.tasks.mujoco_batch import MujocoBatchEnv

@@ -20,7 +20,7 @@ from icrl.trust.coverage import check_coverage, measure_coverage
 from icrl.trust.ensemble import check_ensemble, measure_disagreement
 from icrl.trust.held_out import NAME as HELD_OUT
 from icrl.trust.held_out import REPRODUCED, check_held_out, held_out_alarms, reproduction
-from icrl.trust.refit import find_refit
+from icrl.trust.refit import find_refit, is_missing
 from icrl.trust.returns import check_returns
 from icrl.types import Trajectories
 from icrl.visited import VISITED, Visited, load_visited
@@ -50,13 +50,20 @@ def judge_run(
     config = RunDirectory(directory).config()
     visited = load_visited(directory / VISITED) if (directory / VISITED).exists() else None
     judged = None if demos is None else judge_pairs(constraint, demos.trajectories, visited)
-    margin = spec_from_json(config).config.evidence_margin
+    spec = spec_from_json(config)
+
+    def missing() -> bool | None:
+        if spec.method != "icrl" or spec.constraint is not None or demos is None or visited is None:
+            return None
+        on_fold(0, 1)
+        return is_missing(constraint, spec.config, demos, visited, played)
+
     return Verdict(
         (
             _held_out(config, task, constraint, demos, visited, judged, on_fold),
             _coverage(constraint, judged, visited),
             _ensemble(directory, constraint, judged, siblings(directory) if others is None else others),
-            check_returns(constraint, played, demos, margin),
+            check_returns(constraint, played, demos, spec.config.evidence_margin, missing),
         )
     )
 

@@ -1,4 +1,4 @@
-"""Point: a kinematic robot paid for circling clockwise, to which the Ant's constraint is transferred (section 5)."""
+"""Point: a kinematic robot paid for circling clockwise, to which the Ant's constraint is transferred (Section 4.2)."""
 
 import gymnasium as gym
 import numpy as np

@@ -17,8 +17,9 @@ from icrl.constraint.features import Features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.objective import Objective, loss
 from icrl.demos.dataset import Demonstrations
-from icrl.evidence import evidence_of
+from icrl.evidence import convicts, evidence_of
 from icrl.tasks.task import Task
+from icrl.trajectories import select
 from icrl.types import Trajectories
 from icrl.visited import CHANCE, Visited
 from icrl.zeta_fit import fit_zeta
@@ -53,6 +54,24 @@ def find_refit(
         return freeze(fit.state, features, config.backward, {})
 
     return refit
+
+
+def is_missing(
+    constraint: LearnedConstraint, config: LearnConfig, demos: Demonstrations, visited: Visited, played: Trajectories
+) -> bool | None:
+    """The agent under ζ earns too much: do its episodes show something that is missing from ζ?
+
+    It is what the learner asks of such samples: a ζ fitted to them too must convict them, and acquit nobody. None: the
+    run learned without evidence.
+    """
+    guilty = visited.evidence_trajectories()
+    if config.scouts == 0 or not guilty:
+        return None
+    newest = select(played, np.arange(played.num_trajectories) < config.num_samples)
+    evidence, rng = evidence_of([*guilty, newest]), np.random.default_rng(0)
+    innocents = visited.trajectories(CHANCE)
+    fit = fit_zeta(rng, demos.trajectories, evidence, innocents, constraint.features, config, loss)
+    return convicts(evidence, constraint.cost, fit.cost, config.restart_above or 0.0)
 
 
 def replay(

@@ -1,5 +1,8 @@
 """Over- or under-constraint, by what the agent under ζ earns beside the demonstrations."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from icrl.constraint.learned import LearnedConstraint
@@ -15,17 +18,22 @@ DISOBEYS = 0.05
 
 
 def check_returns(
-    constraint: LearnedConstraint, played: Trajectories, demos: Demonstrations | None, higher: float
+    constraint: LearnedConstraint,
+    played: Trajectories,
+    demos: Demonstrations | None,
+    higher: float,
+    missing: Callable[[], bool | None] = lambda: None,
 ) -> Check:
     """Does the agent under ζ earn what the demonstrations do? `higher`: the share more that is much more.
 
     Much less: ζ forbids too much, or the agent is not trained. Much more: the expert was held back by something that is
-    missing from ζ. Shares are of the size of the demonstrations' mean return (of its deviation where that is larger).
+    `missing` from ζ, or the agent is merely better (asked only then; None: nobody can tell). Shares are of the size of
+    the demonstrations' mean return (of its deviation where that is larger).
     """
     forbidden = ~constraint.is_feasible(played.observations, played.actions) & played.mask
     disobeyed = float(forbidden.sum() / played.num_steps)
     agent = float(np.mean(played.returns))
-    numbers = {"agent_return": agent, "agent_steps_infeasible": disobeyed}
+    numbers: dict[str, Any] = {"agent_return": agent, "agent_steps_infeasible": disobeyed}
     if demos is None or not demos.has_rewards:
         return Check(
             NAME, Level.unknown, f"the agent earns {agent:,.1f}; what the demonstrations earn is unknown", numbers
@@ -40,7 +48,16 @@ def check_returns(
         reason = f"{said}, but {disobeyed:.0%} of its steps are infeasible: it does not obey ζ, so this says little"
         return Check(NAME, Level.care, reason, numbers)
     if ratio > higher:
-        return Check(NAME, Level.bad, f"{said}: under-constrained, something is still missing from ζ", numbers)
+        found = missing()
+        numbers |= {"missing_from_zeta": found}
+        if found is False:
+            reason = (
+                f"{said}; fitted to its episodes too, ζ forbids none of them: it may merely be better than the expert"
+            )
+            return Check(NAME, Level.care, reason, numbers)
+        doubt = "" if found else ", unless the agent is merely better than the expert"
+        reason = f"{said}: under-constrained, something is still missing from ζ{doubt}"
+        return Check(NAME, Level.bad, reason, numbers)
     if ratio < -LOWER:
         return Check(NAME, Level.care, f"{said}: ζ forbids too much, or the agent needs more training", numbers)
     return Check(NAME, Level.good, f"{said}: neither too much nor too little is forbidden", numbers)

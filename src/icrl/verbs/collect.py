@@ -21,7 +21,7 @@ class CollectArgs:
     out: Path
     """Where to write the demonstrations (.npz)."""
     episodes: int | None = None
-    """Episodes to record; None: as many as in the paper."""
+    """Episodes to record; None: as set for the task (the paper's number where it gives one)."""
     experts: int | None = None
     """Experts that share the episodes, with seeds from `seed` on; None: as set for the task (ant-wall: 5, for it can
     walk in any direction and an agent settles on one; others: 1)."""

@@ -12,7 +12,7 @@ from icrl.verbs.inputs import require_counts
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateArgs:
-    """How far to trust a run's constraint; and against the true one, where it is known (only here and in collect)."""
+    """How far to trust a run's constraint; and against the true one, where it is known."""
 
     directory: Positional[Path]
     """A run directory."""
