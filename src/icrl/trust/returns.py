@@ -51,9 +51,7 @@ def check_returns(
         found = missing()
         numbers |= {"missing_from_zeta": found}
         if found is False:
-            reason = (
-                f"{said}; fitted to its episodes too, ζ forbids none of them: it may merely be better than the expert"
-            )
+            reason = f"{said}; fitted to it too, ζ has nothing against it: it may merely be better than the expert"
             return Check(NAME, Level.care, reason, numbers)
         doubt = "" if found else ", unless the agent is merely better than the expert"
         reason = f"{said}: under-constrained, something is still missing from ζ{doubt}"
