@@ -62,3 +62,13 @@ def test_links_between_pages_lead_somewhere(page):
     targets = [target for target in LINK.findall(page.read_text()) if "://" not in target]
     broken = [target for target in targets if not (page.parent / target).exists()]
     assert broken == []
+
+
+def test_every_departure_is_marked_where_it_happens_and_every_named_test_exists():
+    table = (DOCS / "fidelity.md").read_text()
+    rows = set(re.findall(r"^\| \*\*(F\d+)\*\*", table, re.MULTILINE))
+    assert len(rows) > 20
+    code = "\n".join(path.read_text() for path in (DOCS.parent / "src").rglob("*.py"))
+    assert rows - set(re.findall(r"\bF\d+\b", code)) == set()
+    tests = "\n".join(path.read_text() for path in (DOCS.parent / "tests").rglob("test_*.py"))
+    assert set(re.findall(r"::(test_\w+)", table)) - set(re.findall(r"def (test_\w+)", tests)) == set()

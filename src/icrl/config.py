@@ -105,15 +105,15 @@ class ForwardConfig:
     """Adam's step size."""
     learning_rate_end: float = 1.0
     """Share of it that is left at the end of the run; it falls evenly (not for scouts). A finished gait is lost again
-    at full size."""
+    at full size (fidelity F23)."""
     adam_epsilon: float = 1e-4
     """Adam's epsilon. Gradients of a saturated policy are tiny; a smaller epsilon blows their noise up to whole steps,
-    and a finished agent unlearns (docs/collapse.md)."""
+    and a finished agent unlearns (fidelity F16)."""
     clip: float = 0.2
     """PPO's ratio clip."""
     target_kl: float | None = 0.03
     """Stop an update after the pass over the rollout in which the policy moved 1.5 times this far (nats), on average
-    over its minibatches; None: never."""
+    over its minibatches; None: never (fidelity F18)."""
     gamma: float = 0.99
     """Discount of rewards."""
     gae_lambda: float = 0.95
@@ -123,7 +123,7 @@ class ForwardConfig:
     cost_gae_lambda: float = 0.95
     """Trace decay of the cost advantage."""
     entropy_bonus: float = 0.0
-    """Weight of the policy's entropy, 1/beta."""
+    """Weight of the policy's entropy, 1/beta (fidelity F10)."""
     value_weight: float = 0.5
     """Weight of the critics' squared errors in the loss."""
     max_gradient_norm: float = 0.5

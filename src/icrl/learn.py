@@ -2,7 +2,7 @@
 
 for i = 1..N:
     learn π^φ under the cost 1 − ζ_θ             forward_step          (Eq. 9)
-    sample S from π^φ                            sample_trajectories
+    sample S from π^φ                            sample_agent          (fidelity F4)
     move θ up the likelihood of D, B times       backward_step         (Eqs. 8, 10-12)
 
 What ours adds, each part with a switch: scouts (`scouting.py`), what counts as evidence (`evidence.py`), a presumption
@@ -89,10 +89,10 @@ def learn(
         on_round(last := Round(number, steps, agent, constraint, features, samples, *made))
         new_cost = constraint_cost(constraint, features, config.backward) if moves else cost
         scouting = another_scout(scouting, evidence, new_cost, config) if returned else scouting
-        if returned or settled_on_forbidden_ways(samples, cost, new_cost, config.restart_above):
+        if returned or settled_on_forbidden_ways(samples, cost, new_cost, config.restart_above):  # fidelity F17
             agent = init_agent(generator(key_agent), task, config.forward)
         cost = new_cost
-    return last
+    return last  # fidelity F11: not the best by the truth
 
 
 def learn_constraint(task: Task, demos: Demonstrations, config: LearnConfig, seed: int = 0) -> LearnedConstraint:

@@ -58,7 +58,8 @@ def fit_zeta(
     config: LearnConfig,
     objective: Objective,
 ) -> Fit:
-    """Zeta fitted afresh to all evidence: of one feature, if it then convicts `restart_above` of what a scout did.
+    """Zeta fitted afresh to all evidence (fidelity F22): of one feature, if it then convicts `restart_above` of what a
+    scout did.
 
     Over all features the sparsity is halved once where zeta convicts too little with it: scouts showed little, or the
     rule needs many. The presumption of innocence is that of `presumable`.
