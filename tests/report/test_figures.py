@@ -79,8 +79,8 @@ def test_x_is_replaced_and_nothing_else():
 
 def test_the_axis_covers_what_was_visited_and_zeta_can_see(constraint):
     x = _axis(np.array([-4.0, 90.0]), [constraint])
-    # ζ sees x clipped to 20; 3 % of 24 on either side
-    np.testing.assert_allclose([x[0], x[-1]], [-4 - 0.72, 20 + 0.72])
+    # ζ sees x clipped to 20; 15 % of 24 further where it can see
+    np.testing.assert_allclose([x[0], x[-1]], [-4 - 3.6, 20])
 
 
 def test_zeta_over_x_is_drawn(tmp_path):

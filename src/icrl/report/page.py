@@ -177,15 +177,13 @@ def _visited(run: RunRecord, scenario: Scenario) -> Trajectories:
 
 
 def _axis(visited: FloatArray, constraints: list[LearnedConstraint]) -> FloatArray:
-    """Points on x over all that was visited, within the range in which ζ can see x."""
-    low, high = float(visited.min()), float(visited.max())
-    for constraint in constraints:
-        if _X in constraint.features.names:
-            index = constraint.features.names.index(_X)
-            low = max(low, constraint.features.lower[index])
-            high = min(high, constraint.features.upper[index])
-    pad = 0.03 * max(high - low, 1e-3)
-    return np.linspace(low - pad, high + pad, _POINTS)
+    """Points on x over all that was visited, and a little further, within the range in which ζ can see x."""
+    seeing = [(c.features, c.features.names.index(_X)) for c in constraints if _X in c.features.names]
+    lower = max((features.lower[index] for features, index in seeing), default=-np.inf)
+    upper = min((features.upper[index] for features, index in seeing), default=np.inf)
+    low, high = np.clip([visited.min(), visited.max()], lower, upper)
+    pad = 0.15 * max(high - low, 1e-3)
+    return np.linspace(max(low - pad, lower), min(high + pad, upper), _POINTS)
 
 
 def _along_x(pools: list[Trajectories], column: int, x: FloatArray) -> tuple[AnyArray, AnyArray]:
