@@ -246,9 +246,9 @@ def test_seeds_and_steps_replace_those_of_the_suite():
 def test_the_suites_that_ship():
     sizes = {name: {entry.label: entry.seeds for entry in find_suite(name).entries} for name in SUITES}
     others = {"paper", "binary-classifier", "gail-constraint", "nominal"}
-    assert sizes["lap-grid"] == dict.fromkeys({"icrl"} | others, 10)
+    assert sizes["lap-grid"] == {"icrl": 20} | dict.fromkeys(others, 10)
     assert sizes["half-cheetah"] == {"icrl": 10} | dict.fromkeys(others, 5)
-    assert sizes["ant"] == {"icrl": 5} | dict.fromkeys(others, 3)
+    assert sizes["ant"] == {"icrl": 6} | dict.fromkeys(others, 3)
     long, short = (expand(find_suite(name), Path("out"))[0].spec for name in ("lap-grid-long", "lap-grid"))
     assert long.config == replace(short.config, steps=3 * short.config.steps)
     with pytest.raises(InputError, match="unknown suite 'lapgrid'"):
