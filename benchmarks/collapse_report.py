@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def draw_fits(rows: Rows, curves: dict[str, Any], columns: int, facts: dict[str,
                 axes.plot(centres, np.mean(values, axis=0), color=colour, linewidth=2.0, label=title)
             axes.axvline(WALL_X, color="#B22222", linewidth=1.2)
             axes.axvline(facts["demonstrations"]["lowest_x"], color="#111111", linewidth=1.0, linestyle=":")
-            axes.set_title(name)
+            axes.set_title(fill(name, 22))
         if len(curves) > 1:
             axes.legend(frameon=False, loc="upper right")
         figure.supxlabel("x of the torso (m); red: the true wall, dotted: the lowest x of the demonstrations")
