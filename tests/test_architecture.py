@@ -14,7 +14,7 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 # Storeys of the house: a room may import from below and what SAME_STOREY allows, never from above.
 STOREYS = [
-    {"types", "errors", "config", "runtime", "trajectories"},
+    {"types", "errors", "config", "runtime", "interrupts", "trajectories"},
     {"tasks", "demos", "agent", "constraint", "tabular"},
     {
         "learn",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from icrl.errors import InputError, unknown_name
+from icrl.interrupts import remembered_interrupts
 from icrl.runtime import configure_numpy
 
 OVERVIEW = """\
@@ -49,7 +50,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         if arguments[0] not in VERBS:
             raise unknown_name("verb", arguments[0], VERBS)
         configure_numpy()
-        import_module(f"icrl.verbs.{arguments[0]}").run(arguments[1:])
+        with remembered_interrupts():
+            import_module(f"icrl.verbs.{arguments[0]}").run(arguments[1:])
     except InputError as error:
         sys.stderr.write(f"icrl: {error}\n")
         raise SystemExit(2) from None

@@ -1,8 +1,6 @@
 """A run directory: files whole or not at all, never another run's, Ctrl-C held back while files are written."""
 
 import json
-import os
-import signal
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,6 @@ from icrl.experiment.run_directory import (
     make_folder,
     read_json,
     to_json,
-    uninterrupted,
     write_json,
 )
 
@@ -81,27 +78,3 @@ def test_a_damaged_json_file_is_named(tmp_path, text, word):
     assert "config.json" in str(caught.value)
     with pytest.raises(InputError, match=r"is .* a run directory"):
         read_json(tmp_path / "missing" / "config.json")
-
-
-def test_an_interrupt_waits_for_the_end_of_the_block():
-    reached = []
-
-    def write():
-        with uninterrupted():
-            os.kill(os.getpid(), signal.SIGINT)
-            os.kill(os.getpid(), signal.SIGINT)
-            reached.append("end")
-
-    with pytest.raises(KeyboardInterrupt):
-        write()
-    assert reached == ["end"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_without_an_interrupt_nothing_happens_and_errors_pass():
-    with uninterrupted():
-        inside = signal.getsignal(signal.SIGINT)
-    assert inside is not signal.default_int_handler
-    with pytest.raises(RuntimeError, match="disk"), uninterrupted():
-        raise RuntimeError("disk")
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

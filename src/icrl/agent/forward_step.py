@@ -16,6 +16,7 @@ from icrl.agent.ppo_lagrangian import Batch, update_policy
 from icrl.agent.rollout import EnvStream, collect_rollout
 from icrl.agent.state import AgentState, policy_of
 from icrl.config import ForwardConfig, Respect
+from icrl.interrupts import heed_interrupts
 from icrl.tasks.task import Task
 from icrl.types import CostFunction, FloatArray, Rollout
 
@@ -90,6 +91,7 @@ def forward_step(
         rollout = collect_rollout(rng, stream, policy_of(agent, task, config), cost, config)
         agent, info = update_agent(rng, agent, rollout, stream, config, bonus, cost is not None, rate)
         infos.append(info)
+        heed_interrupts()
         if on_update is not None:
             on_update((index + 1) * config.num_envs * config.rollout_steps)
     told = cost is not None and config.respect is Respect.lagrangian

@@ -9,10 +9,6 @@ import json
 import math
 import os
 import platform
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -50,22 +46,6 @@ def to_json(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return str(value) if isinstance(value, os.PathLike) else value
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits until the block is done, so that files that belong together are written together."""
-    if threading.current_thread() is not threading.main_thread():  # signals only ever reach the main thread
-        yield
-        return
-    arrived: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: arrived.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if arrived:
-        signal.raise_signal(signal.SIGINT)
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -14,7 +14,8 @@ from icrl.evaluate import Truth, judge, play_episodes
 from icrl.experiment.constraint_scores import VisitedPairs, forbidden_share, score_constraint
 from icrl.experiment.making import check_method, run_method
 from icrl.experiment.methods import Snapshot
-from icrl.experiment.run_directory import CONSTRAINT, POLICY, RunDirectory, library_versions, to_json, uninterrupted
+from icrl.experiment.run_directory import CONSTRAINT, POLICY, RunDirectory, library_versions, to_json
+from icrl.interrupts import uninterrupted
 from icrl.rounds import Progress, num_rounds
 from icrl.tasks.options import EnvOptions
 from icrl.tasks.task import Scenario
