@@ -3,8 +3,13 @@
 import signal
 import threading
 
-import jax
 from hypothesis import settings
+
+from icrl.runtime import configure_jax
+
+configure_jax()  # as the command line does: what one worker or child has compiled, the others need not compile again
+
+import jax  # noqa: E402 - reads what was set above
 
 # A shell that starts pytest in the background makes it ignore Ctrl-C, and its children too: the tests need it back.
 if threading.current_thread() is threading.main_thread():
