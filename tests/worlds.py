@@ -104,6 +104,12 @@ def push_reward() -> Task:
     return _task("push-reward", lambda seen, actions: -((actions - 1.0) ** 2), action_space=NUMBER)
 
 
+def valve_reward() -> Task:
+    """4, in large units. One step that pays −((a − 70) / 50)² for a from 0 to 100: the best is 70."""
+    valve = gym.spaces.Box(0.0, 100.0, (1,), np.float32)
+    return _task("valve-reward", lambda seen, actions: -(((actions - 70.0) / 50.0) ** 2), action_space=valve)
+
+
 def matching_reward() -> Task:
     """5. One step; the right choice depends on what is seen: `yes` at 1, `no` at −1. Broken: rows get mixed up."""
     return _task("matching-reward", lambda seen, actions: seen * (2.0 * actions - 1.0), begin=_either)

@@ -118,6 +118,9 @@ class ForwardConfig:
     """Discount of rewards."""
     gae_lambda: float = 0.95
     """Trace decay of the reward advantage."""
+    cut_is_end: bool = False
+    """Nothing follows an episode that is cut by the horizon or truncated by its environment. Otherwise the value of the
+    state it was cut in follows, which rests on itself where no agent goes on from there (fidelity F8)."""
     cost_gamma: float = 0.99
     """Discount of costs."""
     cost_gae_lambda: float = 0.95

@@ -73,7 +73,9 @@ class Rollout:
     next_observations: FloatArray
     """[T, E, o]: the state after the step, before any reset"""
     actions: AnyArray
-    """[T, E, a] float, unclipped, or [T, E] integer"""
+    """[T, E, a] float, as the policy made them (its unit, unclipped), or [T, E] integer"""
+    env_actions: AnyArray
+    """[T, E, a] float, as the environment was given them (its unit, clipped), or [T, E] integer"""
     rewards: FloatArray
     """[T, E]"""
     costs: FloatArray

@@ -107,6 +107,18 @@ def test_a_bonus_is_paid_to_the_learner_and_not_reported_as_reward():
     assert np.asarray(paid.params).tobytes() != np.asarray(plain.params).tobytes()
 
 
+def test_a_bonus_sees_actions_in_the_spaces_unit():
+    seen = []
+
+    def bonus(observations, actions):
+        seen.append(actions)
+        return np.zeros(actions.shape[:2])
+
+    run(worlds.valve_reward(), bonus=bonus)
+    assert 0 <= np.min(seen) < 30
+    assert 70 < np.max(seen) <= 100
+
+
 def test_moments_are_those_of_what_was_seen():
     agent, _ = run(worlds.seen_reward())  # 64 steps of −1 or 1
     assert agent.observation_moments.num_seen == pytest.approx(64 + 1e-4)
@@ -131,6 +143,15 @@ def test_values_follow_cut_episodes_and_the_last_row_alone():
     assert np.flatnonzero(expected[:, 0]).tolist() == [9, 19, 23]
     values = apply_networks(agent.params, rollout.next_observations.reshape(-1, 1), agent.shape, np).values
     np.testing.assert_allclose(batch.bootstrap, np.where(expected, values.reshape(2, 24, 4), 0.0), rtol=1e-6)
+
+
+def test_no_value_follows_a_cut_that_is_an_end():
+    task = worlds.tempting_door()  # cut after ten steps
+    config = dataclasses.replace(SMALL, rollout_steps=24, respect=Respect.lagrangian, cut_is_end=True)
+    _, rollout, batch = batch_of(task, config)
+    np.testing.assert_array_equal(batch.terminated, rollout.truncated)
+    assert not batch.truncated.any()
+    assert np.flatnonzero(batch.bootstrapped[:, 0]).tolist() == [23]  # the rollout's end is nobody's end
 
 
 def test_no_value_follows_an_end():

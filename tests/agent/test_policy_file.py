@@ -27,7 +27,7 @@ def test_a_policy_comes_back_to_the_bit(tmp_path, task, normalize):
     loaded = load_policy(path, task)
     assert (loaded.moments is None) is not normalize
     observations = np.linspace(-3, 3, 7, dtype=np.float32)[:, None]
-    actions = [p.act(np.random.default_rng(1), observations) for p in (policy, loaded)]
+    actions = [p.to_env(p.act(np.random.default_rng(1), observations)) for p in (policy, loaded)]
     np.testing.assert_array_equal(*actions)
     again = tmp_path / "again.safetensors"
     save_policy(loaded, again)
@@ -43,6 +43,14 @@ def test_a_policy_of_another_task_is_refused_with_the_shapes(tmp_path):
     save_policy(policy_for(PUSH), path)
     with pytest.raises(InputError, match="continuous actions"):
         load_policy(path, CHOICE)
+
+
+def test_a_file_of_an_earlier_version_has_the_environments_unit(tmp_path):
+    path = tmp_path / "policy.safetensors"
+    damage(path, lambda tensors: [tensors.pop(name) for name in ("action_centre", "action_scale")])
+    made = np.float32([[0.3], [1.7], [9.0]])
+    assert load_policy(path, PUSH).to_env(made).tolist() == np.float32([[0.3], [1.7], [2.0]]).tolist()
+    assert policy_for(PUSH).to_env(made).tolist() == np.float32([[0.6], [2.0], [2.0]]).tolist()
 
 
 def damage(path, change):
@@ -61,6 +69,9 @@ def test_damaged_tensors_are_refused(tmp_path):
         "another task": lambda t: t.update({"layer1.weight": np.zeros((9, 4), np.float32)}),
         "variance": lambda t: t.pop("variance"),
         "was it trained on": lambda t: t.pop("log_std"),
+        "action_centre": lambda t: t.pop("action_centre"),
+        "action_scale is not above 0": lambda t: t["action_scale"].fill(0),
+        "trained on another": lambda t: t.update(action_scale=np.ones(2, np.float32)),
     }
     for word, change in damages.items():
         damage(path, change)

@@ -83,13 +83,17 @@ def test_world_4_the_policy_learns_a_choice():
     assert chance_of_yes(agent, task, PROBE, 0.0)[0] > 0.9
 
 
-def test_world_4_the_policy_learns_a_push():
-    task = worlds.push_reward()
+@pytest.mark.parametrize(
+    ("task", "best", "near"),
+    [(worlds.push_reward(), 1.0, 0.15), (worlds.valve_reward(), 70.0, 4.0)],
+    ids=["push", "valve"],
+)
+def test_world_4_the_policy_learns_a_push_whatever_its_unit(task, best, near):
     config = dataclasses.replace(PROBE, entropy_bonus=0.0)
     agent, _ = train(task, config)
     policy = policy_of(agent, task, config)
     mean = apply_policy(policy.layers, scale_observations(agent, np.zeros((1, 1), np.float32), config))
-    assert float(mean[0, 0]) == pytest.approx(1.0, abs=0.15)
+    assert float(policy.to_env(mean)[0, 0]) == pytest.approx(best, abs=near)
     assert policy.layers.log_std is not None
     assert float(policy.layers.log_std[0]) < -0.3  # it began at 0: less noise pays
 

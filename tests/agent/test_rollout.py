@@ -8,7 +8,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import worlds
 from icrl.agent.networks import PolicyLayers
 from icrl.agent.rollout import EnvStream, collect_rollout, sample_trajectories
-from icrl.agent.state import Policy, init_agent, policy_of
+from icrl.agent.state import Policy, action_unit, init_agent, policy_of
 from icrl.config import ForwardConfig, Respect, TerminateConfig
 from icrl.tasks.task import Task
 
@@ -137,6 +137,32 @@ def test_the_environment_and_the_cost_get_clipped_actions_and_the_update_the_sam
     assert np.abs(rollout.actions).max() > 2.0
     np.testing.assert_array_equal(np.stack(given), clipped)
     np.testing.assert_allclose(rollout.rewards, -((clipped[..., 0] - 1.0) ** 2), rtol=1e-5)
+
+
+def test_the_policys_unit_is_half_of_the_action_space():
+    space = gym.spaces.Box(np.float32([-1, 0, -np.inf, -3e38, 2]), np.float32([1, 100, 5, 3e38, 2]))
+    unit = action_unit(space)
+    assert unit.centre.tolist() == [0, 50, 0, 0, 0]
+    assert unit.scale.tolist() == [1, 50, 1, 1, 1]
+    assert action_unit(gym.spaces.Discrete(3)) is None
+    layers = PolicyLayers(((np.zeros((1, 5), np.float32), np.zeros(5, np.float32)),), np.zeros(5, np.float32))
+    policy = Policy(layers=layers, moments=None, action_space=space, unit=unit)
+    made = np.float32([[-0.3, -0.5, 9, 9, 9], [3, 1.5, -9, 0.3, -9]])
+    given = np.float32([[-0.3, 25, 5, 9, 2], [1, 100, -9, 0.3, 2]])
+    np.testing.assert_array_equal(policy.to_env(made), given)  # the first column to the bit: unit spaces are left alone
+
+
+def test_the_environment_the_cost_and_the_record_have_the_spaces_unit():
+    task = worlds.valve_reward()
+    config = config_for(50, 8)
+    policy = policy_of(init_agent(np.random.default_rng(0), task, config), task, config)
+    rollout = rollout_of(task, policy, 50, 8, cost=lambda seen, actions: (actions[..., 0] > 50) * 0.25)
+    np.testing.assert_array_equal(rollout.env_actions, policy.to_env(rollout.actions))
+    assert rollout.env_actions.min() == 0
+    assert rollout.env_actions.max() == 100
+    assert np.abs(rollout.actions).max() < 6
+    np.testing.assert_allclose(rollout.rewards, -(((rollout.env_actions[..., 0] - 70) / 50) ** 2), rtol=1e-4)
+    np.testing.assert_array_equal(rollout.costs, (rollout.env_actions[..., 0] > 50) * np.float32(0.25))
 
 
 def test_sampled_trajectories_have_their_own_lengths():

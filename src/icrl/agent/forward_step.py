@@ -131,7 +131,7 @@ def update_agent(
     """Policy, critics, multiplier and normalisers, once each, from one rollout; no multiplier without a constraint."""
     rewards = rollout.rewards
     if bonus is not None:
-        rewards = rewards + np.asarray(bonus(rollout.observations, rollout.actions), np.float32)
+        rewards = rewards + np.asarray(bonus(rollout.observations, rollout.env_actions), np.float32)
     ended = rollout.terminated | rollout.truncated
     returns = discounted_returns(rewards, ended, stream.carried_return, config.gamma)
     stream.carried_return = np.where(ended[-1], 0.0, returns[-1])
@@ -180,8 +180,11 @@ def make_batch(agent: AgentState, rollout: Rollout, rewards: FloatArray, config:
     scale = reward_scale(agent.return_moments) if config.normalize_rewards else 1.0
     scaled = np.clip(rewards * scale, -_REWARD_CLIP, _REWARD_CLIP) if config.normalize_rewards else rewards
     scaled = np.where(rollout.stopped, forced_end_value(agent, config, scale), scaled)  # that step pays nothing else
-    bootstrapped = rollout.truncated.copy()
-    bootstrapped[-1] |= ~rollout.terminated[-1]
+    terminated, truncated = rollout.terminated, rollout.truncated
+    if config.cut_is_end:
+        terminated, truncated = terminated | truncated, np.zeros_like(truncated)
+    bootstrapped = truncated.copy()
+    bootstrapped[-1] |= ~terminated[-1]
     bootstrap = np.zeros((agent.shape.num_critics, *rewards.shape), np.float32)
     inputs = scale_observations(agent, rollout.next_observations[bootstrapped], config)
     if inputs.size:
@@ -191,8 +194,8 @@ def make_batch(agent: AgentState, rollout: Rollout, rewards: FloatArray, config:
         actions=rollout.actions,
         rewards=scaled.astype(np.float32),
         costs=rollout.costs,
-        terminated=rollout.terminated.astype(np.float32),
-        truncated=rollout.truncated.astype(np.float32),
+        terminated=terminated.astype(np.float32),
+        truncated=truncated.astype(np.float32),
         bootstrap=bootstrap,
         bootstrapped=bootstrapped,
     )

@@ -1,4 +1,4 @@
-"""A policy on disk: `policy.safetensors`, layers and observation scaling; NumPy alone reads and uses it.
+"""A policy on disk: `policy.safetensors`: layers, scaling of observations, unit of actions; NumPy alone reads it.
 
 The file's metadata hold a checksum of the tensors, because a flipped bit of a weight is a weight too. A file without
 metadata is of an earlier version, and is read as it is.
@@ -15,7 +15,7 @@ from safetensors.numpy import load, save
 
 from icrl.agent.networks import PolicyLayers
 from icrl.agent.normalizer import RunningMoments
-from icrl.agent.state import Policy
+from icrl.agent.state import ActionUnit, Policy
 from icrl.errors import InputError
 from icrl.tasks.task import Task
 from icrl.types import AnyArray
@@ -32,6 +32,8 @@ def save_policy(policy: Policy, path: Path) -> None:
         tensors |= {f"layer{index}.weight": weight, f"layer{index}.bias": bias}
     if policy.layers.log_std is not None:
         tensors["log_std"] = policy.layers.log_std
+    if policy.unit is not None:
+        tensors |= {"action_centre": policy.unit.centre, "action_scale": policy.unit.scale}
     if policy.moments is not None:
         tensors |= {
             "mean": policy.moments.mean,
@@ -58,13 +60,16 @@ def load_policy(path: Path, task: Task) -> Policy:
         moments = (
             RunningMoments(tensors["mean"], tensors["variance"], tensors["num_seen"]) if "mean" in tensors else None
         )
+        unit = (
+            ActionUnit(tensors["action_centre"], tensors["action_scale"]) if "action_scale" in tensors else None
+        )  # a file without is of an earlier version, whose policies had the environment's unit
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist: a run writes it at the end of its first round.") from error
     except (OSError, KeyError, ValueError, TypeError, SafetensorError) as error:
         raise InputError(f"{path} is not a policy of icrl: {error!s:.300}") from error
     _check_tensors(tensors, depth, path)
     policy = Policy(
-        layers=PolicyLayers(layers, tensors.get("log_std")), moments=moments, action_space=task.action_space
+        layers=PolicyLayers(layers, tensors.get("log_std")), moments=moments, action_space=task.action_space, unit=unit
     )
     _check_fit(policy, task, path)
     return policy
@@ -90,17 +95,19 @@ def _check_sum(tensors: dict[str, AnyArray], data: bytes) -> None:
 def _check_tensors(tensors: dict[str, AnyArray], depth: int, path: Path) -> None:
     """Nothing but a policy's tensors, of their types and ranks, with finite values of sensible size."""
     ranks = {f"layer{i}.{part}": rank for i in range(depth) for part, rank in (("weight", 2), ("bias", 1))}
-    ranks |= {"log_std": 1, "mean": 1, "variance": 1, "num_seen": 0}
+    ranks |= {"log_std": 1, "mean": 1, "variance": 1, "num_seen": 0, "action_centre": 1, "action_scale": 1}
     for name, tensor in tensors.items():
         kind = np.float64 if name in ("mean", "variance", "num_seen") else np.float32
         # moments of earlier versions were saved with num_seen as [1]
         if tensor.dtype != kind or tensor.ndim not in ((0, 1) if name == "num_seen" else (ranks.get(name),)):
             raise InputError(f"{path} is not a policy of icrl: {name} is {tensor.dtype} {list(tensor.shape)}.")
-        limit = MAX_LOG_STD if name == "log_std" else MAX_WEIGHT if name.startswith("layer") else np.inf
+        limit = MAX_LOG_STD if name == "log_std" else np.inf if kind is np.float64 else MAX_WEIGHT
         if not np.isfinite(tensor).all() or np.any(tensor > limit) or (name != "log_std" and np.any(tensor < -limit)):
             raise InputError(f"{path}: {name} is not finite, or huge: it is damaged, or the training diverged.")
     if np.any(np.asarray(tensors.get("variance", 0.0)) < 0):
         raise InputError(f"{path}: variance is negative: the file is damaged.")
+    if np.any(np.asarray(tensors.get("action_scale", 1.0)) <= 0):
+        raise InputError(f"{path}: action_scale is not above 0: the file is damaged.")
 
 
 def _check_fit(policy: Policy, task: Task, path: Path) -> None:
@@ -109,13 +116,14 @@ def _check_fit(policy: Policy, task: Task, path: Path) -> None:
     shapes = [tuple(weight.shape) for weight, _ in policy.layers.layers]
     inputs = [shape[0] for shape in shapes] + [num_actions]
     outputs = [num_observations] + [bias.shape[0] for _, bias in policy.layers.layers]
-    log_std, moments = policy.layers.log_std, policy.moments
+    log_std, moments, unit = policy.layers.log_std, policy.moments, policy.unit
     fits = (
         len(shapes) >= 1
         and inputs == outputs
         and outputs[1:] == [shape[-1] for shape in shapes]
         and (log_std is None if task.discrete else log_std is not None and log_std.shape == (num_actions,))
         and (moments is None or np.shape(moments.mean) == np.shape(moments.variance) == (num_observations,))
+        and (unit is None or (log_std is not None and unit.centre.shape == unit.scale.shape == log_std.shape))
     )
     if not fits:
         kind = "discrete" if log_std is None else "continuous"

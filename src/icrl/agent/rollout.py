@@ -45,12 +45,14 @@ def collect_rollout(
     rewards, costs = np.zeros((2, steps, num_envs), np.float32)
     terminated, truncated, stopped = np.zeros((3, steps, num_envs), np.bool_)
     actions: list[AnyArray] = []
+    env_actions: list[AnyArray] = []
     stops = cost is not None and config.respect is Respect.terminate
     for t in range(steps):
         observations[t] = stream.observations
         action = policy.act(rng, stream.observations)
         actions.append(action)
         env_action = policy.to_env(action)
+        env_actions.append(env_action)
         next_observations[t], rewards[t], terminated[t], truncated[t] = stream.step(env_action)
         if stops and cost is not None:
             costs[t] = cost(observations[t], env_action)
@@ -58,13 +60,14 @@ def collect_rollout(
             stopped[t] = stream.streak >= config.terminate.patience
             terminated[t] |= stopped[t]
         stream.reset_ended(terminated[t] | truncated[t])
-    stacked = np.stack(actions)
+    given = np.stack(env_actions)
     if cost is not None and not stops:
-        costs = np.asarray(cost(observations, policy.to_env(stacked)), np.float32)
+        costs = np.asarray(cost(observations, given), np.float32)
     return Rollout(
         observations=observations,
         next_observations=next_observations,
-        actions=stacked,
+        actions=np.stack(actions),
+        env_actions=given,
         rewards=rewards,
         costs=costs,
         terminated=terminated,
