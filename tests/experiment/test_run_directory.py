@@ -1,4 +1,4 @@
-"""A run directory: files whole or not at all, never another run's, Ctrl-C held back while files are written."""
+"""A run directory: files whole or not at all, never another run's."""
 
 import json
 from pathlib import Path
