@@ -14,13 +14,13 @@ from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.constraint.network import Layer
 from icrl.errors import InputError
 from icrl.experiment.constraint_scores import forbidden_share, over_constraint
-from icrl.experiment.making import open_constraint
+from icrl.experiment.making import check_method, open_constraint
 from icrl.experiment.run_directory import RunDirectory
 from icrl.experiment.runs import run_learning
 from icrl.presets import forward_alone, preset
 from icrl.rounds import num_rounds
 from icrl.tasks.registry import make_scenario
-from icrl.transfer import method_of, pressure_of, train_under, transfer
+from icrl.transfer import Pressure, method_of, pressure_of, train_under, transfer
 from icrl.types import Trajectories
 from small_runs import FORWARD, ROUND, TINY, TINY_FLAGS, Quiet, lap_demos, tiny_spec
 from worlds import tempting_door
@@ -84,8 +84,31 @@ def test_an_agent_learns_to_leave_the_door_alone(method, respect):
     policy = policy_of(last.agent, task, config.forward)
     actions = policy.act(np.random.default_rng(0), np.zeros((200, 1), np.float32))
     assert actions.mean() < 0.1
+    assert share_of_yes(Pressure(), config) > 0.9  # nobody told: the door pays
     assert last.steps <= config.steps
     assert last.number + 1 == last.rounds == 2
+
+
+def share_of_yes(pressure, config):
+    """How often an agent that was trained under `pressure` goes through the door."""
+    task = tempting_door()
+    policy = policy_of(train_under(pressure, task, config, seed=0).agent, task, config.forward)
+    return policy.act(np.random.default_rng(0), np.zeros((200, 1), np.float32)).mean()
+
+
+def test_a_bonus_is_added_to_the_reward_of_the_new_task():
+    """ζ(no) = 0.73, ζ(yes) = 0.5: by log ζ alone `no` is better by 0.38, with the reward `yes` is, by 0.62."""
+    mild = linear(tempting_door(), ("yes",), [-1.0], 1.0)
+    assert share_of_yes(pressure_of(mild, "gail-constraint"), PROBE) > 0.9
+
+
+def test_without_settings_an_agent_has_those_of_the_constraints_method(monkeypatch):
+    seen = []
+    monkeypatch.setattr("icrl.transfer.train_under", lambda *arguments: seen.append(arguments[2]))
+    for method in ("icrl", "binary-classifier", "gail-constraint"):
+        transfer(wall(method=method), make_scenario("point").task)
+        assert seen[-1] == forward_alone(preset("default", "point", method))
+    assert seen[0].forward.respect is not seen[1].forward.respect
 
 
 def test_the_method_is_read_off_the_card():
@@ -105,7 +128,7 @@ def test_features_are_found_by_name():
     assert constraint.features.num_observations == len(ant.observation_names)
     assert constraint.for_task(point).cost(place, actions) > 0.99
     assert constraint.for_task(swapped).cost(place, actions) < 0.01  # there x is the second number: 1
-    with pytest.raises(InputError, match=r"'z': .*Known: .*cos_heading.*x, y"):
+    with pytest.raises(InputError, match=r"looks at z, .*'point' does not have; it has x, y, cos_.*--features x\)"):
         transfer(wall(names=("x", "z"), method="icrl"), point, TINY)
 
 
@@ -179,7 +202,7 @@ def test_transfer_makes_a_run_like_any_other(learned, tmp_path, monkeypatch, cap
 def test_transfer_refuses_before_it_begins(learned, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for words, message in (
-        (["point", "--constraint", str(learned)], "unknown feature of task 'point'"),
+        (["point", "--constraint", str(learned)], "which task 'point' does not have"),
         (["point", "--constraint", "nothere"], "nothere holds no constraint"),
         (["lap-grid", "--constraint", str(learned), "--method", "nominal"], "unknown method of a constraint"),
         (["lap-grid", "--constraint", str(learned), "--steps", "5"], "steps = 5 is too few"),
@@ -201,19 +224,47 @@ def test_flags_change_the_settings_of_the_constraints_method():
     assert parse(["--preset", "paper", "--constraint", "c", "point"], "icrl").forward.respect is Respect.lagrangian
 
 
-def test_references_need_no_demonstrations_and_the_expert_knows_the_wall(tmp_path):
+def test_references_need_no_demonstrations():
     scenario = make_scenario("point")
     config = replace(TINY, steps=1_000, forward=FORWARD)
-    for method in ("expert", "nominal"):
-        spec = tiny_spec(task="point", method=method, config=config, demos=None)
-        scores, last = run_learning(spec, scenario, None, tmp_path / method, Quiet())
-        assert last.constraint is None
-        assert scores.expert_return is None
-    stopped = {m: RunDirectory(tmp_path / m).metrics()[-1]["agent/cost"] for m in ("expert", "nominal")}
-    assert stopped["nominal"] == 0.0
-    spec = tiny_spec(task="point", config=config, demos=None)
     with pytest.raises(InputError, match="no demonstrations ship with point"):
-        run_learning(spec, replace(scenario, demos=None), None, tmp_path / "learner", Quiet())
+        check_method("icrl", replace(scenario, demos=None), None, None, config)
+    for method in ("expert", "nominal"):
+        check_method(method, replace(scenario, demos=None), None, None, config)
+
+
+def test_the_expert_is_told_the_truth_and_the_nominal_agent_nothing(tmp_path, monkeypatch, capsys):
+    """An untrained agent on LapGridWorld soon goes anticlockwise: whoever is told of it has a cost."""
+    monkeypatch.chdir(tmp_path)
+    flags = [flag for flag in TINY_FLAGS if "backward" not in flag and "scouts" not in flag]
+    for method in ("expert", "nominal"):
+        words = ["lap-grid", "--method", method, "--scouts=0", "--backward.presumption=0", "--steps", str(2 * ROUND)]
+        main(["learn", *words, *flags, "--out", method])
+        assert not (tmp_path / method / "constraint").exists()
+    costs = {m: RunDirectory(tmp_path / m).metrics()[0]["agent/cost"] for m in ("expert", "nominal")}
+    assert costs["expert"] > 0
+    assert costs["nominal"] == 0.0
+    assert "expert (this run)" in capsys.readouterr().out
+
+
+def test_reference_agents_can_be_made_where_no_demonstrations_ship(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sizes = ["--steps=5000", "--num-samples=2", "--scouts=0", "--backward.presumption=0", "--episodes=1"]
+    forward = ["--forward.steps=256", "--forward.num-envs=4", "--forward.rollout-steps=64", "--forward.epochs=1"]
+    main(["learn", "ant-broken", "--method", "nominal", *sizes, *forward, "--out", "run"])
+    assert RunDirectory(tmp_path / "run").scores()["expert_return"] is None
+
+
+def test_a_transferred_constraint_is_saved_with_the_columns_of_the_new_task(tmp_path):
+    wall(names=("x", "y"), method="icrl").save(tmp_path / "constraint")
+    constraint = load_constraint(tmp_path / "constraint")
+    spec = tiny_spec(
+        task="point", config=replace(TINY, steps=1_000, forward=FORWARD), demos=None, constraint=str(tmp_path)
+    )
+    run_learning(spec, make_scenario("point"), None, tmp_path / "run", Quiet(), constraint)
+    moved = load_constraint(tmp_path / "run" / "constraint").features
+    assert (moved.columns, moved.num_observations, moved.num_actions) == ((0, 1), 4, 2)
+    assert constraint.features.num_observations == len(make_scenario("ant-wall").task.observation_names)
 
 
 def test_an_agent_alone_is_the_same_for_the_same_seed():

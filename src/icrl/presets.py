@@ -67,6 +67,9 @@ EXPERTS = {"ant-wall": 5}
 
 
 BASELINES = ("binary-classifier", "gail-constraint")
+EXPERT, NOMINAL = "expert", "nominal"
+REFERENCES = (EXPERT, NOMINAL)
+"""Agents that learn no constraint and need no demonstrations."""
 
 
 def preset(name: str, task: str, method: str = "icrl") -> LearnConfig:

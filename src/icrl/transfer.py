@@ -18,6 +18,7 @@ from icrl.baselines.gail_constraint import log_feasibility_bonus
 from icrl.config import LearnConfig
 from icrl.constraint.learned import LearnedConstraint
 from icrl.errors import InputError, unknown_name
+from icrl.presets import forward_alone, preset
 from icrl.rounds import Progress, num_rounds, report_progress
 from icrl.tasks.task import Task
 from icrl.types import CostFunction, Trajectories
@@ -77,15 +78,20 @@ def pressure_of(constraint: LearnedConstraint, method: str) -> Pressure:
 def transfer(
     constraint: LearnedConstraint,
     task: Task,
-    config: LearnConfig,
+    config: LearnConfig | None = None,
     seed: int = 0,
     method: str | None = None,
     on_round: OnAgentRound = lambda _: None,
     on_progress: OnProgress = lambda _: None,
 ) -> AgentRound:
-    """Train a new agent on `task` under `constraint`, in the form of the method that its card (or `method`) names."""
-    pressure = pressure_of(constraint.for_task(task), method or method_of(constraint))
-    return train_under(pressure, task, config, seed, on_round, on_progress)
+    """Train a new agent on `task` under `constraint`, in the form of the method that its card (or `method`) names.
+
+    Without a `config`: the default settings of that method's agents, as on the command line.
+    """
+    form = method or method_of(constraint)
+    pressure = pressure_of(constraint.for_task(task), form)
+    settings = forward_alone(preset("default", task.name, form)) if config is None else config
+    return train_under(pressure, task, settings, seed, on_round, on_progress)
 
 
 def train_under(

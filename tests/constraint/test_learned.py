@@ -125,7 +125,7 @@ def test_for_task_judges_the_same_features_elsewhere() -> None:
     np.testing.assert_array_equal(
         other.feasibility(moved, np.zeros(7, int)), constraint.feasibility(OBSERVATIONS, ACTIONS)
     )
-    with pytest.raises(InputError, match="unknown feature of task 'flat' 'y'"):
+    with pytest.raises(InputError, match="looks at y, which task 'flat' does not have"):
         constraint.for_task(box_task(("x",), ("push",), name="flat"))
 
 

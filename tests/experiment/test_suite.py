@@ -7,10 +7,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from icrl.config import LearnConfig
+from icrl.constraint.features import select_features
+from icrl.constraint.learned import LearnedConstraint
+from icrl.constraint.network import Layer
 from icrl.errors import InputError
 from icrl.experiment.engine import Job, run_jobs
 from icrl.experiment.run_directory import RunDirectory, to_json, write_json
@@ -19,6 +23,7 @@ from icrl.experiment.suite import Entry, Suite, expand, make_ready, read_scores,
 from icrl.experiment.suite_display import SuiteDisplay, last_words
 from icrl.experiment.suites import SUITES, find_suite
 from icrl.presets import PRESETS
+from icrl.tasks.registry import make_scenario
 
 
 def tiny(config: LearnConfig) -> LearnConfig:
@@ -283,3 +288,23 @@ def test_the_display_counts(tmp_path, terminal):
     else:
         assert "finished  icrl-seed1  true return 30.0  violation rate 0.7500" in text
         assert "failed    failing-seed0" in text
+
+
+def test_a_finished_transfer_must_still_belong_to_its_source(tmp_path):
+    source, kept = replace(ICRL, label="source"), replace(ICRL, label="kept", source="source")
+    (_, run) = expand(small_suite(source, kept), tmp_path)
+    features = select_features(make_scenario("lap-grid").task, ("anticlockwise",), 20.0)
+
+    def write(directory, bias):
+        layer = Layer(np.array([[-8.0]], np.float32), np.array([bias], np.float32))
+        LearnedConstraint(features=features, params=(layer,)).save(directory / "constraint")
+
+    write(tmp_path / "source-seed0", 4.0)
+    write(run.directory, 4.0)
+    write_json(run.directory / "config.json", to_json(run.spec))
+    write_json(run.directory / "scores.json", {})
+    assert not make_ready(run)
+    write(tmp_path / "source-seed0", 3.0)  # made anew, with another result
+    with pytest.raises(InputError, match=r"kept-seed0 was given another constraint .* Move it away"):
+        make_ready(run)
+    assert (run.directory / "scores.json").exists()

@@ -153,7 +153,7 @@ def test_names_can_be_given() -> None:
     ("env", "names", "match"),
     [
         (Steps(), None, "2 observations and 1 continuous actions.*2 observations and 3 choices.*looks for x"),
-        (Corridor(), ("a", "b"), "unknown feature.*'x'.*Known: a, action.0., b"),
+        (Corridor(), ("a", "b"), "looks at x, .* does not have; it has a, b, action.0."),
         (Corridor(), ("a",), "expected 2 different feature names.*got 1: a"),
         (gym.wrappers.TransformObservation(Corridor(), lambda o: {"o": o}, gym.spaces.Dict()), None, "observes Dict"),
         (

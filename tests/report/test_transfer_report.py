@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 from report_runs import write_run
 
+from icrl.agent.networks import PolicyLayers
+from icrl.agent.policy_file import save_policy
+from icrl.agent.state import Policy
 from icrl.constraint.features import select_features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.network import Layer
-from icrl.report.ablation import ablation_table, cells_of, draw_ablation
+from icrl.errors import InputError
+from icrl.report.ablation import ablation_table, best_of_both, cells_of, draw_ablation
 from icrl.report.page import expert_line, expert_steps, forbidden_steps, references_of, write_report
 from icrl.report.records import read_groups
 from icrl.report.table import expert_level, markdown_table
@@ -50,6 +54,43 @@ def test_over_constraint_is_judged_on_what_the_expert_does(runs):
     assert forbidden_steps(groups, scenario, None) == {}
 
 
+def test_what_the_experts_runs_do_is_what_is_judged(runs):
+    """Two experts that always go anticlockwise, where the demonstrations always go clockwise."""
+    scenario, demos = make_scenario("lap-grid"), lap_demos()
+    goes = scenario.task.action_names.index("anticlockwise")
+    weights = np.zeros((len(scenario.task.observation_names), 2), np.float32)
+    layers = PolicyLayers(((weights, 50 * np.eye(2, dtype=np.float32)[goes]),), log_std=None)
+    for seed in range(2):
+        directory = write_run(runs, "expert", seed, [0.0, 60.0], [0.4, 0.0], method="expert")
+        policy = Policy(layers=layers, moments=None, action_space=scenario.task.action_space)
+        save_policy(policy, directory / "policy.safetensors")
+    groups = read_groups([runs])
+    expert = expert_steps(groups, scenario, demos)
+    assert expert.num_trajectories == 10  # five episodes of each
+    assert (expert.actions[expert.mask] == goes).all()
+
+
+def test_the_collected_scores_and_the_table_have_one_share(runs):
+    for directory in runs.iterdir():
+        scores = json.loads((directory / "scores.json").read_text())
+        scores["constraint"] = {"auc": 0.5, "expert_steps_forbidden": 0.123}
+        (directory / "scores.json").write_text(json.dumps(scores))
+    write_report([runs], runs / "out", "icrl report")
+    written = json.loads((runs / "out" / "scores.json").read_text())
+    assert [each["constraint"] for each in written] == [
+        {"auc": 0.5, "expert_steps_forbidden": 0.0},
+        {"auc": 0.5, "expert_steps_forbidden": 1.0},
+    ]
+
+
+def test_what_was_learned_and_what_was_given_are_not_one_method(runs):
+    directory = write_run(runs, "icrl", 7, [0.0, 48.0], [0.4, 0.0])
+    config = json.loads((directory / "config.json").read_text())
+    (directory / "config.json").write_text(json.dumps(config | {"constraint": "runs/ant-a"}))
+    with pytest.raises(InputError, match="the other was given one"):
+        read_groups([runs])
+
+
 def test_the_experts_runs_are_the_measure(runs):
     for seed, value in enumerate((58.0, 62.0, 60.0)):
         write_run(runs, "expert", seed, [0.0, value], [0.4, 0.0], method="expert")
@@ -79,7 +120,7 @@ def ablation(tmp_path):
     rounds = [json.loads(line) for line in metrics.read_text().splitlines()]
     for line, updates, cut in zip(rounds, (1, 4), (True, False), strict=True):
         line |= {"constraint/updates_made": updates, "constraint/stopped_early": False}
-        line |= {"constraint/step_shortened": cut}
+        line |= {"constraint/step_shortened": cut, "constraint/effective_sample_size": 10.0 if cut else 4.0}
     metrics.write_text("".join(json.dumps(line) + "\n" for line in rounds))
     return tmp_path
 
@@ -94,13 +135,20 @@ def test_what_an_ablation_costs(ablation):
     ]
     lines = [[c.strip() for c in line.strip("|").split("|")] for line in ablation_table(cells).strip().splitlines()]
     assert lines[2:] == [
-        ["5", "on", "on", "2", "0", "2,500 ± 500", "-", "0.000", "-", "0", "2.5", "0.50"],
-        ["5", "on", "off", "0", "1", *["-"] * 7],  # its one run failed: it is not left out
+        ["5", "on", "on", "2", "0", "2,500 ± 500", "-", "0.000", "-", "0", "2.5", "0.50", "7.0"],
+        ["5", "on", "off", "0", "1", *["-"] * 8],  # its one run failed: it is not left out
         # −500 and −700, seed by seed: the deviation is √2 · 100, the error 100
-        ["5", "off", "on", "2", "0", "1,900 ± 600", "-600 ± 100", "0.250", "+0.250 ± 0.000", "0", "-", "-"],
+        ["5", "off", "on", "2", "0", "1,900 ± 600", "-600 ± 100", "0.250", "+0.250 ± 0.000", "0", *["-"] * 3],
         # nothing with both at B = 20 to compare with
-        ["20", "off", "off", "2", "0", "50 ± 0", "-", "0.900", "-", "2", "-", "-"],
+        ["20", "off", "off", "2", "0", "50 ± 0", "-", "0.900", "-", "2", *["-"] * 3],
     ]
+
+
+def test_the_line_in_every_panel_is_the_best_with_nothing_left_out(ablation):
+    write_run(ablation / "runs", "both-B20", 0, [0.0, 2900.0], [0.4, 0.1])
+    cells = cells_of(read_groups([ablation / "runs"]))
+    assert best_of_both(cells) == {"true_return": 2900.0, "violation_rate": 0.0}
+    assert best_of_both([cell for cell in cells if cell.ablation.name != "both"]) == {}
 
 
 def test_ablations_have_a_figure_of_their_own(ablation):
@@ -124,8 +172,8 @@ def test_a_task_of_which_no_run_is_finished_is_named_not_a_crash(runs):
 
 
 def test_lone_transfers_of_different_constraints_are_not_pooled(runs):
-    for seed, source in enumerate(("runs/ant-a", "runs/ant-b")):
+    for seed, source in enumerate(("runs/ant-a/constraint", "runs/ant-b/constraint")):
         directory = write_run(runs, f"lone{seed}", seed, [0.0, 48.0], [0.4, 0.0])
         config = json.loads((directory / "config.json").read_text())
         (directory / "config.json").write_text(json.dumps(config | {"label": None, "constraint": source}))
-    assert [group.label for group in read_groups([runs])] == ["icrl", "icrl from ant-a", "icrl from ant-b"]
+    assert [group.label for group in read_groups([runs])] == ["icrl", "icrl from runs/ant-a", "icrl from runs/ant-b"]

@@ -92,9 +92,10 @@ def match(features: Features, task: "Task") -> Features:
     named are found by their number, which means something only among as many of them.
     """
     _require_same_numbers(features, task)
+    _require_names(features, task)
     columns = []
     for name, old in zip(features.names, features.columns, strict=True):
-        column = _column(task, name)
+        column = task.feature_names.index(name)
         was = _kind(old >= features.num_observations, features.discrete)
         now = _kind(column >= len(task.observation_names), task.discrete)
         if was != now:
@@ -153,6 +154,19 @@ def _require_same_numbers(features: Features, task: "Task") -> None:
             f"{', '.join(numbered[:4])}{', ...' if len(numbered) > 4 else ''} are numbers, not names: what they stand "
             "for there nobody can tell. Name the features of both environments (--feature-names, in Python "
             "feature_names=...) and learn the constraint so."
+        )
+
+
+def _require_names(features: Features, task: "Task") -> None:
+    """Everything that zeta looks at must be there: what is not is never guessed."""
+    missing = [name for name in features.names if name not in task.feature_names]
+    if missing:
+        shared = [name for name in features.names if name in task.feature_names]
+        more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
+        raise InputError(
+            f"the constraint looks at {', '.join(missing[:8])}{more}, which task {task.name!r} does not have; it has "
+            f"{', '.join(task.feature_names)}. Rename them there, or learn a constraint over what both have "
+            f"(--features {' '.join(shared[:8]) or 'NAME ...'})."
         )
 
 

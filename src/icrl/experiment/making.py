@@ -18,12 +18,9 @@ from icrl.errors import InputError, unknown_name
 from icrl.experiment.inputs import open_demos
 from icrl.experiment.methods import METHODS, OnSnapshot, Snapshot, find_method, run_agent
 from icrl.experiment.run_directory import CONSTRAINT
+from icrl.presets import EXPERT, REFERENCES
 from icrl.tasks.task import Scenario
 from icrl.transfer import OnProgress, Pressure, pressure_of
-
-EXPERT, NOMINAL = "expert", "nominal"
-REFERENCES = (EXPERT, NOMINAL)
-"""Agents that learn no constraint and need no demonstrations."""
 
 
 def open_constraint(source: str) -> LearnedConstraint:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from icrl.config import LearnConfig
+from icrl.constraint.learned import TENSORS
 from icrl.errors import InputError, unknown_name
 from icrl.experiment.engine import Job, Watcher, run_jobs
 from icrl.experiment.making import open_demos_if_any
@@ -187,6 +188,7 @@ def make_ready(run: PlannedRun) -> bool:
     if CONFIG in found:
         _require_same(run)
     if SCORES in found:
+        _require_its_source(run)
         return False
     temporary = {name for name in found if name.startswith(".")}  # files that were being written
     strange = found - _OURS - temporary
@@ -209,6 +211,18 @@ def _require_same(run: PlannedRun) -> None:
         raise InputError(f"{run.directory} holds a run of another version of icrl: {error} {advice}") from error
     if _resolved(there) != _resolved(run.spec):
         raise InputError(f"{run.directory} holds a run with other settings: {_differences(there, run.spec)}. {advice}")
+
+
+def _require_its_source(run: PlannedRun) -> None:
+    """A finished transfer belongs beside the constraint it was given: a source may have been made anew since then."""
+    if run.spec.constraint is None:
+        return
+    now, then = (Path(path) / CONSTRAINT / TENSORS for path in (run.spec.constraint, run.directory))
+    if now.exists() and then.exists() and now.read_bytes() != then.read_bytes():
+        raise InputError(
+            f"{run.directory} was given another constraint than the one that {run.spec.constraint} holds now. Nothing "
+            "was touched. Move it away, and it is made again."
+        )
 
 
 def _resolved(spec: RunSpec) -> RunSpec:

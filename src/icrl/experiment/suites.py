@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from icrl.config import LearnConfig, Weights
 from icrl.errors import unknown_name
-from icrl.experiment.making import REFERENCES
 from icrl.experiment.suite import Entry, Suite
-from icrl.presets import forward_alone
+from icrl.presets import REFERENCES, forward_alone
 
 
 def _comparison(task: str, ours: int, others: int) -> tuple[Entry, ...]:
@@ -54,7 +53,10 @@ METHODS_THAT_TRANSFER = ("icrl", "binary-classifier", "gail-constraint")
 
 
 def _transfers(task: str, seeds: int) -> tuple[Entry, ...]:
-    """Each method's constraint, seed by seed, on another body, between the agents that know all and nothing of it."""
+    """Each method's constraint, seed by seed, on another body, between the agents that know all and nothing of it.
+
+    And ICRL's under the agent of the binary classifier: what is the constraint's doing, what the agent's?
+    """
     kept = tuple(
         Entry(label=method, task=task, method=method, seeds=seeds, source=f"source-{method}", change=forward_alone)
         for method in METHODS_THAT_TRANSFER
@@ -62,7 +64,11 @@ def _transfers(task: str, seeds: int) -> tuple[Entry, ...]:
     references = tuple(
         Entry(label=name, task=task, method=name, seeds=seeds, change=forward_alone) for name in REFERENCES
     )
-    return (*references, *kept)
+    control = Entry(
+        label="icrl-lagrangian", task=task, method="binary-classifier", seeds=seeds, source="source-icrl",
+        change=forward_alone,
+    )  # fmt: skip
+    return (*references, *kept, control)
 
 
 def over_positions(config: LearnConfig) -> LearnConfig:

@@ -15,8 +15,9 @@ _COLOURS = {
     "icrl": "#0072B2", "icrl-long": "#0072B2", "paper": "#D55E00", "binary-classifier": "#009E73",
     "gail-constraint": "#CC79A7", "nominal": "#7A7A7A", "expert": "#111111", "source-icrl": "#0072B2",
     "source-binary-classifier": "#009E73", "source-gail-constraint": "#CC79A7",
+    "icrl-lagrangian": "#56B4E9",
 }  # fmt: skip
-_OTHER_COLOURS = ("#E69F00", "#56B4E9", "#332288", "#882255", "#117733")
+_OTHER_COLOURS = ("#E69F00", "#332288", "#882255", "#117733")
 """Okabe and Ito's palette and Tol's: told apart by colour-blind readers too."""
 _EXPERT, _FORBIDDEN = "#111111", "#B22222"
 _STYLE = {
@@ -129,7 +130,8 @@ def draw_zeta_over_x(task: str, views: Sequence[ZetaOverX], truth: str, path: Pa
             above.plot(view.x, view.zeta.T, color=colour, lw=0.8, alpha=0.35)
             above.plot(view.x, view.zeta.mean(axis=0), color=colour, lw=2.4, label="ζ: mean, and every seed")
             above.axhline(0.5, color="#888888", lw=0.8, ls=":")
-            above.set(title=f"{view.name}, n = {len(view.zeta)}", ylim=(-0.03, 1.05), xlim=(view.x[0], view.x[-1]))
+            title = f"{view.name}, n = {len(view.zeta)}".replace(", ", "\n", 1)
+            above.set(title=title, ylim=(-0.03, 1.05), xlim=(view.x[0], view.x[-1]))
             for values, shade, label in ((view.expert_x, _EXPERT, "expert"), (view.agent_x, colour, "agents")):
                 _draw_histogram(below, values, view.x, shade, label)
             below.set(xlabel="x")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +12,10 @@ from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
 from icrl.experiment.constraint_scores import over_constraint
-from icrl.experiment.making import EXPERT, open_demos_if_any
+from icrl.experiment.making import open_demos_if_any
 from icrl.experiment.run_directory import CONSTRAINT, POLICY, SCORES, write_json
 from icrl.experiment.suite import COMMAND
+from icrl.presets import EXPERT
 from icrl.report.ablation import ablation_note, ablation_table, cells_of, draw_ablation
 from icrl.report.figures import ZetaOverX, draw_final_scores, draw_learning_curves, draw_zeta_over_x
 from icrl.report.knowledge import judge_all, knowledge_note, knowledge_table, seeds_table
@@ -38,13 +40,15 @@ def write_report(directories: Sequence[Path], out: Path, command: str) -> list[P
         raise InputError(f"--out must be a directory, {out} is a file.")
     out.mkdir(parents=True, exist_ok=True)
     commands = [*read_commands(directories), command]
-    write_json(out / SCORES, [run.scores for group in groups for run in group.finished])
     (out / COMMAND).write_text("\n".join(commands) + "\n")
-    written, sections = [out / SCORES, out / COMMAND], []
+    written, sections, scores = [out / SCORES, out / COMMAND], [], []
     for task in dict.fromkeys(group.task for group in groups):
-        section, figures = _write_task(task, [group for group in groups if group.task == task], out)
+        chosen = [group for group in groups if group.task == task]
+        section, figures, forbidden = _write_task(task, chosen, out)
         sections.append(section)
         written += figures
+        scores += [judged_scores(run, forbidden) for group in chosen for run in group.finished]
+    write_json(out / SCORES, scores)
     text = "\n".join([*sections, "Made by:\n", "```", *commands, "```"]) + "\n"
     (out / TABLE).write_text(text)
     return [*written, out / TABLE]
@@ -59,11 +63,23 @@ def _require_truth(groups: Sequence[Group]) -> None:
             )
 
 
-def _write_task(task: str, groups: list[Group], out: Path) -> tuple[str, list[Path]]:
-    """The section of one task in the page, and its figures."""
+def judged_scores(run: RunRecord, forbidden: Forbidden) -> dict[str, Any]:
+    """A run's scores, with the share of the expert's steps that the table shows: judged on the same expert for all.
+
+    The run itself knew the demonstrations of its task, if that.
+    """
+    scores = dict(run.scores or {})
+    if (run.label, run.seed) in forbidden:
+        share = forbidden[run.label, run.seed]
+        scores["constraint"] = {**(scores.get("constraint") or {}), "expert_steps_forbidden": share}
+    return scores
+
+
+def _write_task(task: str, groups: list[Group], out: Path) -> tuple[str, list[Path], Forbidden]:
+    """The section of one task in the page, its figures, and what each constraint forbids the expert."""
     scenario, finished = make_scenario(task), [run for group in groups for run in group.finished]
     if not finished:
-        return f"## {task}\n\nNo run is finished.\n\n{notes(groups)}", []
+        return f"## {task}\n\nNo run is finished.\n\n{notes(groups)}", [], {}
     demos, _ = open_demos_if_any(finished[0].config.get("demos"), scenario)
     references = references_of(groups, demos)
     lines = references | expert_line(groups)
@@ -90,7 +106,7 @@ def _write_task(task: str, groups: list[Group], out: Path) -> tuple[str, list[Pa
         figures += draw_zeta_over_x(task, views, scenario.constraint, out / f"{task}-zeta-over-x")
     pictures = [f"![{path.stem}]({path.name})" for path in figures if path.suffix == ".png"]
     parts = [f"## {task}", f"True constraint: {scenario.constraint}.", *tables]
-    return "\n\n".join([*parts, notes(groups), *pictures]) + "\n", figures
+    return "\n\n".join([*parts, notes(groups), *pictures]) + "\n", figures, forbidden
 
 
 def _all_transferred(runs: Sequence[RunRecord]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from icrl.errors import InputError
-from icrl.experiment.run_directory import CONFIG, RunDirectory
+from icrl.experiment.run_directory import CONFIG, CONSTRAINT, RunDirectory
 from icrl.experiment.suite import COMMAND, ERROR
 from icrl.experiment.suite_display import last_words
 from icrl.types import FloatArray
@@ -23,6 +23,7 @@ NAMES = {
     "source-icrl": "ICRL (ours), source of a transfer",
     "source-gail-constraint": "GAIL constraint, source of a transfer",
     "source-binary-classifier": "binary classifier, source of a transfer",
+    "icrl-lagrangian": "ICRL's ζ, Lagrangian agent",
     "nominal": "nominal (no constraint)",
     "expert": "expert (knows the constraint)",
 }
@@ -148,7 +149,10 @@ def _default_label(config: dict[str, Any]) -> str:
     """Of a run that no suite named: as the suites that ship would have named it; a transfer by what it was given."""
     method, preset = str(config["method"]), str(config["preset"])
     label = method if preset == "default" else preset if method == "icrl" else f"{method} ({preset})"
-    return label if config.get("constraint") is None else f"{label} from {Path(config['constraint']).name}"
+    if config.get("constraint") is None:
+        return label
+    given = Path(config["constraint"])
+    return f"{label} from {given.parent if given.name == CONSTRAINT else given}"
 
 
 def _rank(label: str) -> int:
@@ -162,7 +166,14 @@ def _natural(label: str) -> list[tuple[str, int]]:
 
 def _require_distinct(runs: list[RunRecord]) -> None:
     seen: dict[tuple[str, str, int], Path] = {}
+    first: dict[tuple[str, str], RunRecord] = {}
     for run in runs:
+        one = first.setdefault((run.task, run.label), run)
+        if (one.config.get("constraint") is None) != (run.config.get("constraint") is None):
+            raise InputError(
+                f"{one.directory} and {run.directory} are both called {run.label} on {run.task}, but one learned its "
+                "constraint there and the other was given one: report them separately."
+            )
         other = seen.setdefault((run.task, run.label, run.seed), run.directory)
         if other != run.directory:
             raise InputError(

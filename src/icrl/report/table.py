@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from icrl.experiment.making import EXPERT
 from icrl.experiment.statistics import (
     interquartile_mean,
     num_collapsed,
@@ -12,6 +11,7 @@ from icrl.experiment.statistics import (
     standard_error,
     stratified_bootstrap,
 )
+from icrl.presets import EXPERT
 from icrl.report.records import Group
 from icrl.types import FloatArray
 

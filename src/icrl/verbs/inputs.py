@@ -57,11 +57,14 @@ def find_scenario(name: str, options: "EnvOptions | None" = None) -> "Scenario":
 
 
 def find_demos(
-    path: str | None, scenario: "Scenario", columns: "ColumnMapping | None" = None
-) -> "tuple[Demonstrations, str]":
-    """Demonstrations, given or shipped, checked against the task; and where they came from."""
+    path: str | None, scenario: "Scenario", columns: "ColumnMapping | None" = None, needed: bool = True
+) -> "tuple[Demonstrations, str] | tuple[None, None]":
+    """Demonstrations, given or shipped, checked against the task; and where they came from. None where none are needed
+    and there are none."""
     from icrl.experiment.inputs import open_demos
 
+    if not needed and path is None and scenario.demos is None:
+        return None, None
     return open_demos(path, scenario, columns)
 
 

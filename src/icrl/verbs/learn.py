@@ -8,7 +8,7 @@ import tyro
 from tyro.conf import Positional
 
 from icrl.config import LearnConfig
-from icrl.presets import preset
+from icrl.presets import REFERENCES, preset
 from icrl.runtime import configure_jax
 from icrl.tasks.options import EnvOptions
 from icrl.verbs.inputs import Columns, as_folder, find_demos, find_scenario
@@ -21,7 +21,8 @@ class LearnArgs:
     task: Positional[str] = "lap-grid"
     """A task of ours (see: icrl tasks), a Gymnasium id, or module:function that makes an environment of yours."""
     method: str = "icrl"
-    """icrl, binary-classifier, gail-constraint, greedy (lap-grid, bridges), or nominal (no constraint)."""
+    """icrl, binary-classifier, gail-constraint, greedy (lap-grid, bridges); to compare with: nominal (no constraint),
+    expert (told the true one)."""
     preset: str = "default"
     """Settings to start from: default (ours) or paper (the paper's table)."""
     demos: str | None = None
@@ -42,7 +43,7 @@ def run(arguments: list[str]) -> None:
     args = parse(arguments)
     columns = args.columns.mapping()
     scenario = find_scenario(args.task, args.env)
-    demos, source = find_demos(args.demos, scenario, columns)
+    demos, source = find_demos(args.demos, scenario, columns, needed=args.method not in REFERENCES)
     directory = args.out or Path("runs") / f"{as_folder(args.task)}-{args.method}-{args.preset}-seed{args.seed}"
     configure_jax()
 
