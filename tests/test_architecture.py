@@ -54,7 +54,7 @@ SAME_STOREY = {
     ("baselines", "learn"),
     ("transfer", "rounds"),
     ("transfer", "baselines"),  # what GAIL makes of a constraint
-    ("presets", "learn"),
+    ("transfer", "presets"),  # how an agent is told of a constraint is the settings of its method
     ("trust", "explain"),  # both ask what ζ says of the recorded pairs
     ("report", "experiment"),
     ("cli", "verbs"),
