@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from icrl.config import Weights
+from icrl.config import Respect, Weights
 from icrl.errors import InputError
 from icrl.experiment.engine import NOT_STARTED, Job, run_jobs
 from icrl.experiment.run_directory import RunDirectory, to_json, write_json
@@ -149,14 +149,16 @@ def test_the_transfer_suites(name, task, seeds, steps, features, tmp_path):
     assert {(run.spec.task, run.spec.config.steps) for run in others} == {(task, steps)}
     methods = {"icrl", "binary-classifier", "gail-constraint"}
     assert {run.spec.label: run.spec.constraint is not None for run in others} == (
-        dict.fromkeys(methods, True) | {"nominal": False, "expert": False}
+        dict.fromkeys({*methods, "icrl-lagrangian"}, True) | {"nominal": False, "expert": False}
     )
     for run in others:
         assert run.spec.config == forward_alone(preset("default", task, run.spec.method))
         if run.spec.constraint is not None:
-            assert run.after == (f"source-{run.spec.method}-seed{run.spec.seed}",)
+            source = "icrl" if run.spec.label == "icrl-lagrangian" else run.spec.method
+            assert run.after == (f"source-{source}-seed{run.spec.seed}",)
             assert Path(run.spec.constraint) == tmp_path / name / run.after[0]
-    assert len(runs) == (3 + 5) * seeds
+    assert {r.spec.config.forward.respect for r in others if r.spec.label == "icrl-lagrangian"} == {Respect.lagrangian}
+    assert len(runs) == (3 + 6) * seeds
 
 
 def test_ant_is_not_learned_twice(tmp_path):
