@@ -41,6 +41,13 @@ def open_demos(
     return demos, source
 
 
+def open_demos_if_any(
+    source: str | None, scenario: Scenario, columns: ColumnMapping | None = None
+) -> tuple[Demonstrations | None, str | None]:
+    """As `open_demos`, but none where none are given and none ship."""
+    return (None, None) if source is None and scenario.demos is None else open_demos(source, scenario, columns)
+
+
 def scenario_of_run(config: dict[str, Any]) -> Scenario:
     """The scenario of a run by its `config.json`: one of ours by its name, a user's own as it was described then."""
     said = _object(config, "env") or {}

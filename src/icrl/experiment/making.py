@@ -15,7 +15,6 @@ from icrl.constraint.learned import CARD, LearnedConstraint, load_constraint
 from icrl.demos.collect import true_cost
 from icrl.demos.dataset import Demonstrations, check_against
 from icrl.errors import InputError, unknown_name
-from icrl.experiment.inputs import open_demos
 from icrl.experiment.methods import METHODS, OnSnapshot, Snapshot, find_method, run_agent
 from icrl.experiment.run_directory import CONSTRAINT
 from icrl.presets import EXPERT, REFERENCES
@@ -34,11 +33,6 @@ def open_constraint(source: str) -> LearnedConstraint:
             f"{CARD} itself. Learn one with icrl learn."
         )
     return load_constraint(path)
-
-
-def open_demos_if_any(source: str | None, scenario: Scenario) -> tuple[Demonstrations | None, str | None]:
-    """As `open_demos`, but none where none are given and none ship."""
-    return (None, None) if source is None and scenario.demos is None else open_demos(source, scenario)
 
 
 def check_method(

@@ -13,7 +13,7 @@ from icrl.config import LearnConfig
 from icrl.constraint.learned import TENSORS
 from icrl.errors import InputError, unknown_name
 from icrl.experiment.engine import Job, Watcher, run_jobs
-from icrl.experiment.making import open_demos_if_any
+from icrl.experiment.inputs import open_demos_if_any
 from icrl.experiment.run_directory import CONFIG, CONSTRAINT, METRICS, POLICY, SCORES, RunDirectory, to_json, write_json
 from icrl.experiment.runs import RunSpec
 from icrl.experiment.specs import spec_from_json

@@ -11,7 +11,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from icrl.experiment.making import open_constraint, open_demos_if_any
+from icrl.experiment.inputs import open_demos_if_any
+from icrl.experiment.making import open_constraint
 from icrl.experiment.methods import Snapshot
 from icrl.experiment.runs import run_learning
 from icrl.experiment.specs import spec_from_json

@@ -12,7 +12,7 @@ from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
 from icrl.experiment.constraint_scores import over_constraint
-from icrl.experiment.making import open_demos_if_any
+from icrl.experiment.inputs import open_demos_if_any
 from icrl.experiment.run_directory import CONSTRAINT, POLICY, SCORES, write_json
 from icrl.experiment.suite import COMMAND
 from icrl.presets import EXPERT

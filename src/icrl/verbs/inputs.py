@@ -58,14 +58,12 @@ def find_scenario(name: str, options: "EnvOptions | None" = None) -> "Scenario":
 
 def find_demos(
     path: str | None, scenario: "Scenario", columns: "ColumnMapping | None" = None, needed: bool = True
-) -> "tuple[Demonstrations, str] | tuple[None, None]":
+) -> "tuple[Demonstrations | None, str | None]":
     """Demonstrations, given or shipped, checked against the task; and where they came from. None where none are needed
     and there are none."""
-    from icrl.experiment.inputs import open_demos
+    from icrl.experiment.inputs import open_demos, open_demos_if_any
 
-    if not needed and path is None and scenario.demos is None:
-        return None, None
-    return open_demos(path, scenario, columns)
+    return open_demos(path, scenario, columns) if needed else open_demos_if_any(path, scenario, columns)
 
 
 def as_folder(name: str) -> str:

@@ -53,7 +53,8 @@ def run(arguments: list[str]) -> None:
     from rich.console import Console
 
     from icrl.experiment.display import LiveDisplay
-    from icrl.experiment.making import open_constraint, open_demos_if_any
+    from icrl.experiment.inputs import open_demos_if_any
+    from icrl.experiment.making import open_constraint
     from icrl.experiment.runs import RunSpec, check_run, run_learning
     from icrl.report.summary import print_scores, write_pictures
     from icrl.transfer import method_of
