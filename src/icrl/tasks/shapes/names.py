@@ -1,0 +1,17 @@
+"""The names of the worlds, by themselves: listing tasks imports nothing else."""
+
+FAMILY = "shapes/"
+"""Before the name of a world in the name of its task."""
+
+NAMES = (
+    "disc",
+    "gate",
+    "diagonal",
+    "tube",
+    "two-walls",
+    "zone-speed",
+    "zone-action",
+    "one-way",
+    "action-limit",
+    "no-rule",
+)
