@@ -1,4 +1,5 @@
-"""Demonstrations by a script that knows the rule: those of Shapes. Like `collect`, it may see the truth."""
+"""Demonstrations by a script that knows the rule: those of Shapes. Like `collect`, it may see the
+truth."""
 
 from typing import Any
 
@@ -7,7 +8,8 @@ import numpy as np
 
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
-from icrl.tasks.shapes.experts import draw_habits, find_script
+from icrl.tasks.shapes.experts import find_script
+from icrl.tasks.shapes.habits import draw_habits
 from icrl.tasks.shapes.names import FAMILY
 from icrl.tasks.shapes.scenarios import make_shape
 from icrl.tasks.shapes.worlds import WORLDS
@@ -19,7 +21,8 @@ from icrl.types import AnyArray, FloatArray, Trajectories
 def play_script(
     scenario: Scenario, seed: int, first: int, episodes: int, lawful: bool = True
 ) -> tuple[Trajectories, list[int]]:
-    """Episodes `first`, `first` + 1, ... of this seed, and the seeds that their environments were given.
+    """Episodes `first`, `first` + 1, ... of this seed, and the seeds that their environments were
+    given.
 
     Each is the same whatever is played beside it.
     """
@@ -64,7 +67,8 @@ def play_script(
 
 
 def script_demos(name: str, episodes: int, seed: int) -> Demonstrations:
-    """So many lawful episodes of the scripted expert of `shapes/NAME`; the card counts those left out.
+    """So many lawful episodes of the scripted expert of `shapes/NAME`; the card counts those left
+    out.
 
     With `env_seeds` of the card, and these actions, the environment plays every episode again.
     """
@@ -75,7 +79,8 @@ def script_demos(name: str, episodes: int, seed: int) -> Demonstrations:
     while len(env_seeds) < episodes:
         if played > 20 * episodes:
             raise InputError(
-                f"the scripted expert of {name} keeps its rule in {len(env_seeds)} of {played} episodes."
+                f"the scripted expert of {name} kept its rule in {len(env_seeds)} of {played} "
+                "episodes: give it a wider margin."
             )
         part, seeds = play_script(scenario, seed, played, episodes)
         clean = ~np.any(scenario.violates(part.observations, part.actions) & part.mask, axis=1)

@@ -13,5 +13,13 @@ NAMES = (
     "zone-action",
     "one-way",
     "action-limit",
+    "never-action",
+    "octant",
+    "blocked-cells",
+    "plant",
+    "distractors",
+    "noise",
+    "fuel-meter",
     "no-rule",
+    "weak-expert",
 )

@@ -17,7 +17,8 @@ _MARGIN = 12
 def draw_map(
     seen: FloatArray, low: FloatArray, high: FloatArray, width: int, height: int
 ) -> AnyArray:
-    """The plane from `low` to `high`, the way so far, the goal and the agent; `seen` is [t + 1, o], x y goal first."""
+    """The plane from `low` to `high`, the way so far, the goal and the agent; `seen` is [t + 1, o],
+    x y goal first."""
     size = np.asarray(high, np.float64) - low
     scale = min((width - 2 * _MARGIN) / size[0], (height - 2 * _MARGIN) / size[1])
     left = (width - scale * size[0]) / 2
@@ -44,7 +45,8 @@ def draw_map(
 def draw_chart(
     seen: FloatArray, names: tuple[str, ...], horizon: int, width: int, height: int
 ) -> AnyArray:
-    """Every feature over time, one strip each, from its lowest to its highest value so far; `seen` is [t + 1, o]."""
+    """Every feature over time, one strip each, from its lowest to its highest value so far; `seen`
+    is [t + 1, o]."""
     image = Image.new("RGB", (width, height), "white")
     draw = ImageDraw.Draw(image)
     strip = height / len(names)
@@ -59,4 +61,26 @@ def draw_chart(
             draw.line(list(zip(x.tolist(), y.tolist(), strict=True)), fill=_WAY, width=2)
         draw.ellipse([(x[-1] - 3, y[-1] - 3), (x[-1] + 3, y[-1] + 3)], fill=_AGENT)
         draw.text((_MARGIN, strip * column + 2), f"{name} {values[-1]:.4g}", fill=_TEXT)
+    return np.asarray(image).copy()
+
+
+def draw_grid(
+    side: int, goal: tuple[int, int], agent: tuple[int, int], width: int, height: int
+) -> AnyArray:
+    """`side` × `side` cells, the goal and the agent as (row, column); row 0 is the top."""
+    image = Image.new("RGB", (width, height), "white")
+    draw = ImageDraw.Draw(image)
+    size = (min(width, height) - 2 * _MARGIN) / side
+    left = (width - side * size) / 2
+    top = (height - side * size) / 2
+    for row in range(side):
+        for column in range(side):
+            corner = (left + column * size, top + row * size)
+            colour = _GOAL if (row, column) == goal else _LAND
+            draw.rectangle(
+                [corner, (corner[0] + size, corner[1] + size)], fill=colour, outline=_EDGE
+            )
+    x = left + (agent[1] + 0.5) * size
+    y = top + (agent[0] + 0.5) * size
+    draw.ellipse([(x - 0.3 * size, y - 0.3 * size), (x + 0.3 * size, y + 0.3 * size)], fill=_AGENT)
     return np.asarray(image).copy()

@@ -1,6 +1,8 @@
-"""A courier on a plane: it walks from stop to stop and is paid for every metre that it comes nearer.
+"""A courier on a plane: it walks from stop to stop and is paid for every metre that it comes
+nearer.
 
-How many stops it makes in an episode is a matter of how straight it goes: what is in the way costs time.
+How many stops it makes in an episode is a matter of how straight it goes: what is in the way costs
+time.
 """
 
 from dataclasses import dataclass
@@ -66,7 +68,8 @@ class Distractors:
 
 @dataclass(frozen=True, kw_only=True)
 class Plane:
-    """A map, the stops on it, how fast one goes and what it pays. Lengths are in `unit`, speeds in `unit` a second."""
+    """A map, the stops on it, how fast one goes and what it pays. Lengths are in `unit`, speeds in
+    `unit` a second."""
 
     unit: str
     horizon: int
@@ -74,7 +77,8 @@ class Plane:
     high: Place
     """Corners of the map: nobody leaves it."""
     stops: tuple[Area, ...]
-    """An episode starts in the first area; the stops are drawn from the others and the first in turn."""
+    """An episode starts in the first area; the stops are drawn from the others and the first in
+    turn."""
     max_speed: float
     seconds: float
     """Of one step."""
@@ -89,7 +93,8 @@ class Plane:
     noise: float = 0.0
     """Standard deviation of a push in every step, along each axis."""
     ride_speed: float | None = None
-    """Then actions are choices: four directions at `max_speed`, and a ride straight to the stop. None: a velocity."""
+    """Then actions are choices: four directions at `max_speed`, and a ride straight to the stop.
+    None: a velocity."""
     distractors: Distractors | None = None
 
     @property
@@ -187,7 +192,8 @@ class PlaneEnv(ShapeEnv):
     def _displacement(
         self, actions: AnyArray, ahead: FloatArray, distance: FloatArray
     ) -> FloatArray:
-        """[E, 2] of one step, before pushes; nobody is faster than the highest speed in any direction."""
+        """[E, 2] of one step, before pushes; nobody is faster than the highest speed in any
+        direction."""
         plane = self.plane
         if plane.ride_speed is None:
             speed = np.sqrt((actions * actions).sum(axis=1))

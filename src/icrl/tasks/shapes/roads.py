@@ -1,4 +1,5 @@
-"""A vehicle on a circuit: paid for the way that it makes, or for what it sprays while it makes it."""
+"""A vehicle on a circuit: paid for the way that it makes, or for what it sprays while it makes
+it."""
 
 from dataclasses import dataclass
 
@@ -26,7 +27,8 @@ class Tank:
 
 @dataclass(frozen=True, kw_only=True)
 class Sprayer:
-    """A second action: how much is sprayed. It pays by the litre, and in proportion to the speed."""
+    """A second action: how much is sprayed. It pays by the litre, and in proportion to the
+    speed."""
 
     name: str
     max_flow: float
@@ -46,7 +48,8 @@ class Road:
     step: float
     """Way made in a step at speed 1, in the circuit's unit."""
     pay: float
-    """For a unit of the way; with a sprayer: for a unit of flow at the highest speed in one step."""
+    """For a unit of the way; with a sprayer: for a unit of flow at the highest speed in one
+    step."""
     place_names: tuple[str, ...]
     """One name: the way from the zero of the circuit. Two names: cosine and sine of its angle."""
     speed_name: str

@@ -1,4 +1,5 @@
-"""A machine with a few quantities that are to follow a demand: pay falls with the distance to what is demanded."""
+"""A machine with a few quantities that are to follow a demand: pay falls with the distance to what
+is demanded."""
 
 from dataclasses import dataclass
 
@@ -41,7 +42,8 @@ class Machine:
     start: tuple[float, float] = (0.2, 0.4)
     """Where a quantity is at first: least and most, as shares of its range."""
     pay: float
-    """Of a step in which the demand is met; r = pay · (1 − |q − demand|), each distance over its `scale`."""
+    """Of a step in which the demand is met; r = pay · (1 − |q − demand|), each distance over its
+    `scale`."""
 
     @property
     def observation_names(self) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
-"""What the worlds of Shapes share: a description of the physics, and E environments that remember what was seen."""
+"""What the worlds of Shapes share: a description of the physics, and E environments that remember
+what was seen."""
 
 from typing import Protocol
 
@@ -40,8 +41,8 @@ class Physics(Protocol):
 class ShapeEnv(BatchedEnv):
     """E environments of one world. A subclass answers `begin`, `move` and `look`.
 
-    What an episode draws, it draws at its start: noise and goals of all its steps are put into arrays then, so that a
-    step is a few NumPy calls and does not depend on the neighbours.
+    What an episode draws, it draws at its start: noise and goals of all its steps are put into
+    arrays then, so that a step is a few NumPy calls and does not depend on the neighbours.
     """
 
     planar = False
@@ -65,7 +66,8 @@ class ShapeEnv(BatchedEnv):
         """[T + 1, E, o]: what was seen since the start of each episode, for pictures."""
 
     def begin(self, indices: IntArray) -> None:
-        """Put environments `indices` at the start of an episode, and draw all that is random in it."""
+        """Put environments `indices` at the start of an episode, and draw all that is random in
+        it."""
         raise NotImplementedError
 
     def move(self, actions: AnyArray) -> tuple[FloatArray, BoolArray]:

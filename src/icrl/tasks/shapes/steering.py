@@ -1,4 +1,5 @@
-"""How to get somewhere without going through something: the geometry of the scripted experts, for E agents at once."""
+"""How to get somewhere without going through something: the geometry of the scripted experts, for E
+agents at once."""
 
 import numpy as np
 
@@ -8,9 +9,11 @@ from icrl.types import BoolArray, FloatArray
 def round_disc(
     places: FloatArray, goals: FloatArray, centre: FloatArray, radius: FloatArray, side: FloatArray
 ) -> FloatArray:
-    """Where to head for [E, 2]: the goal, or past the disc in the way, on its north (`side` 1) or south (−1).
+    """Where to head for [E, 2]: the goal, or past the disc in the way, on its north (`side` 1) or
+    south (−1).
 
-    Outside the disc along the tangent, θ ± asin(radius / distance); inside along the circle and outwards.
+    Outside the disc along the tangent, θ ± asin(radius / distance); inside along the circle and
+    outwards.
     """
     ahead = goals - places
     to_centre = centre - places
@@ -32,9 +35,11 @@ def round_disc(
 def round_box(
     places: FloatArray, goals: FloatArray, low: FloatArray, high: FloatArray, side: FloatArray
 ) -> FloatArray:
-    """Where to head for [E, 2]: the goal, or that corner of the box [low, high] [E, 2] which leads past it.
+    """Where to head for [E, 2]: the goal, or that corner of the box [low, high] [E, 2] which leads
+    past it.
 
-    Of the goal, the far and the near corner on the north (`side` 1) or south (−1), the first that can be seen.
+    Of the goal, the far and the near corner on the north (`side` 1) or south (−1), the first that
+    can be seen.
     """
     eastwards = goals[:, 0] >= places[:, 0]
     north = np.where(side > 0, high[:, 1], low[:, 1])

@@ -1,7 +1,9 @@
 """The worlds of Shapes, by name: all but their rules, which are in `truth.py`."""
 
-from icrl.tasks.shapes.planes import Plane
-from icrl.tasks.shapes.roads import Road, Sprayer
+from icrl.tasks.shapes.grids import Grid
+from icrl.tasks.shapes.planes import Distractors, Plane
+from icrl.tasks.shapes.plants import Plant
+from icrl.tasks.shapes.roads import Road, Sprayer, Tank
 from icrl.tasks.shapes.setpoints import Machine, Quantity
 from icrl.tasks.shapes.world import World
 
@@ -169,6 +171,132 @@ ZONE_ACTION = Road(
     sprayer=Sprayer(name="flow_l_per_min", max_flow=30.0),
 )
 
+NEVER_ACTION = Plane(
+    unit="m",
+    horizon=120,
+    low=(0.0, 0.0),
+    high=(400.0, 400.0),
+    stops=(((30.0, 30.0), (150.0, 370.0)), ((250.0, 30.0), (370.0, 370.0))),
+    max_speed=2.0,
+    seconds=10.0,
+    reach=20.0,
+    pay=0.01,
+    cost=1.0,
+    legs=4,
+    ride_speed=5.0,
+)
+
+OCTANT = Machine(
+    quantities=(
+        Quantity(
+            name="temperature_c",
+            low=15.0,
+            high=40.0,
+            rate=0.05,
+            rate_name="change_of_temperature_c_per_s",
+            scale=9.0,
+        ),
+        Quantity(
+            name="humidity_percent",
+            low=30.0,
+            high=95.0,
+            rate=0.12,
+            rate_name="change_of_humidity_percent_per_s",
+            scale=22.0,
+        ),
+        Quantity(
+            name="co2_ppm",
+            low=400.0,
+            high=1600.0,
+            rate=2.4,
+            rate_name="change_of_co2_ppm_per_s",
+            scale=380.0,
+        ),
+    ),
+    horizon=100,
+    seconds=60.0,
+    demands=(
+        ((17.0, 35.0, 450.0), (39.0, 93.0, 1550.0)),
+        ((31.0, 76.0, 1150.0), (39.0, 93.0, 1550.0)),
+    ),
+    hold=(6, 10),
+    pay=2.0,
+)
+
+BLOCKED_CELLS = Grid(
+    side=7,
+    horizon=60,
+    goal=(3, 6),
+    starts=tuple((row, 0) for row in range(7)),
+    pay=25.0,
+)
+
+PLANT = Plant(
+    horizon=100,
+    inertia=0.2,
+    heating=3.2,
+    cooling=0.5,
+    fastest=0.3,
+    half=200.0,
+    width=25.0,
+    filling=0.12,
+    price=200.0,
+    feed_cost=300.0,
+    ambient=(5.0, 35.0),
+)
+
+DISTRACTORS = Plane(
+    unit="m",
+    horizon=100,
+    low=(0.0, 0.0),
+    high=(60.0, 64.0),
+    stops=(((12.0, 28.0), (16.0, 36.0)), ((44.0, 28.0), (48.0, 36.0))),
+    max_speed=1.0,
+    seconds=2.0,
+    reach=1.6,
+    pay=2.0,
+    distractors=Distractors(),
+)
+
+NOISE = Plane(
+    unit="m",
+    horizon=120,
+    low=(-500.0, -350.0),
+    high=(500.0, 350.0),
+    stops=(((-420.0, -60.0), (-340.0, 60.0)), ((340.0, -60.0), (420.0, 60.0))),
+    max_speed=10.0,
+    seconds=4.0,
+    reach=30.0,
+    pay=0.1,
+    noise=6.0,
+)
+
+FUEL_METER = Road(
+    horizon=120,
+    length=8.0,
+    max_speed=130.0,
+    acceleration=15.0,
+    step=1.0 / 600.0,
+    pay=3.0,
+    place_names=("way_km",),
+    speed_name="speed_km_per_h",
+    action_name="change_of_speed_km_per_h",
+    start_speed=(0.0, 40.0),
+    tank=Tank(name="fuel_litres", at_start=(25.0, 55.0), idle=0.01, full_speed=0.12),
+)
+
+WEAK_EXPERT = Plane(
+    unit="cm",
+    horizon=100,
+    low=(-150.0, -100.0),
+    high=(150.0, 100.0),
+    stops=(((-130.0, -85.0), (130.0, 85.0)),),
+    max_speed=6.0,
+    seconds=2.0,
+    reach=8.0,
+    pay=5.0,
+)
+
 _ALL = (
     World(
         name="disc", description="a courier between stops on two sides of a square", physics=DISC
@@ -195,7 +323,32 @@ _ALL = (
     World(
         name="action-limit", description="a lift that is called to heights", physics=ACTION_LIMIT
     ),
+    World(
+        name="never-action",
+        description="a pedestrian with four calls to make, who could ride; each step costs 1",
+        physics=NEVER_ACTION,
+    ),
+    World(name="octant", description="a greenhouse that follows demands", physics=OCTANT),
+    World(
+        name="blocked-cells",
+        description="a carrier on a grid, paid by the parcel",
+        physics=BLOCKED_CELLS,
+        one_hot=True,
+    ),
+    World(name="plant", description="a reactor that makes more the hotter it is", physics=PLANT),
+    World(
+        name="distractors",
+        description="a courier who also sees 16 features of no meaning",
+        physics=DISTRACTORS,
+    ),
+    World(name="noise", description="a boat on a sea that pushes it about", physics=NOISE),
+    World(
+        name="fuel-meter",
+        description="a car on a circuit with a fuel meter, paid by the kilometre",
+        physics=FUEL_METER,
+    ),
     World(name="no-rule", description="a courier between stops anywhere", physics=NO_RULE),
+    World(name="weak-expert", description="a robot between stops anywhere", physics=WEAK_EXPERT),
 )
 
 WORLDS: dict[str, World] = {world.name: world for world in _ALL}
