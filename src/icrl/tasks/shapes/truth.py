@@ -216,7 +216,7 @@ RULES: dict[str, Rule] = {
     "octant": Rule(
         violates=octant,
         words="temperature > 28 °C with humidity > 70 % and CO2 > 1000 ppm is forbidden",
-        tempts="every other demand is for much of all three",
+        tempts="half of the demands are for much of all three",
     ),
     "blocked-cells": Rule(
         violates=blocked_cells,
