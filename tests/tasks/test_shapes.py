@@ -28,9 +28,9 @@ from icrl.tasks.shapes.worlds import WORLDS
 from icrl.tasks.single import SingleEnv
 
 DOCS = Path(__file__).parents[2] / "docs"
-LAWLESS = ("no-rule", "weak-expert")
+WITHOUT_RULE = ("no-rule", "weak-expert")
 every_world = pytest.mark.parametrize("name", NAMES)
-every_rule = pytest.mark.parametrize("name", [name for name in NAMES if name not in LAWLESS])
+every_rule = pytest.mark.parametrize("name", [name for name in NAMES if name not in WITHOUT_RULE])
 
 
 def random_actions(env, rng, steps):
@@ -48,7 +48,7 @@ def demos_of(name):
 def test_worlds_rules_and_experts_are_of_the_same_names():
     assert list(WORLDS) == list(NAMES)
     assert set(RULES) == set(EXPERTS) == set(NAMES)
-    assert {name for name, rule in RULES.items() if not rule.exists} == set(LAWLESS)
+    assert {name for name, rule in RULES.items() if not rule.exists} == set(WITHOUT_RULE)
     assert len(NAMES) >= 18
 
 
@@ -171,7 +171,7 @@ def test_a_step_is_cheap(name):
 
 
 @every_world
-def test_the_shipped_demonstrations_are_lawful_and_fit(name):
+def test_the_shipped_demonstrations_keep_the_rule_and_fit(name):
     scenario = make_shape(name)
     demos = demos_of(name)
     found = judge(scenario, demos.trajectories)
@@ -195,12 +195,18 @@ def test_the_environment_plays_the_demonstrations_again(name):
     running = np.ones(recorded.num_trajectories, np.bool_)
     for step in range(recorded.observations.shape[1]):
         np.testing.assert_allclose(
-            seen[running], recorded.observations[running, step], rtol=1e-4, atol=1e-4
+            seen[running],
+            recorded.observations[running, step],
+            rtol=1e-4,
+            atol=1e-4,
         )
         seen, rewards, terminated, truncated, _ = env.step(recorded.actions[:, step])
         scale = np.abs(recorded.rewards).max()
         np.testing.assert_allclose(
-            rewards[running], recorded.rewards[running, step], rtol=1e-4, atol=1e-4 * scale
+            rewards[running],
+            recorded.rewards[running, step],
+            rtol=1e-4,
+            atol=1e-4 * scale,
         )
         running &= ~(terminated | truncated)
         if not running.any():
@@ -213,9 +219,9 @@ def test_the_environment_plays_the_demonstrations_again(name):
 @every_rule
 def test_breaking_the_rule_pays_and_the_truth_sees_it(name):
     scenario = make_shape(name)
-    lawful, _ = play_script(scenario, 3, 0, 40)
-    free, _ = play_script(scenario, 3, 0, 40, lawful=False)
-    expert = judge(scenario, lawful)
+    kept, _ = play_script(scenario, 3, 0, 40)
+    free, _ = play_script(scenario, 3, 0, 40, keep_rule=False)
+    expert = judge(scenario, kept)
     breaker = judge(scenario, free)
     assert expert.violation_rate < 0.005
     assert expert.violating_episodes <= 0.15
@@ -226,18 +232,18 @@ def test_breaking_the_rule_pays_and_the_truth_sees_it(name):
     assert breaker.true_return < expert.true_return  # in the constrained world it does not pay
 
 
-@pytest.mark.parametrize("name", LAWLESS)
+@pytest.mark.parametrize("name", WITHOUT_RULE)
 def test_where_there_is_no_rule_nothing_breaks_it(name):
     scenario = make_shape(name)
-    lawful, _ = play_script(scenario, 3, 0, 20)
-    free, _ = play_script(scenario, 3, 0, 20, lawful=False)
+    kept, _ = play_script(scenario, 3, 0, 20)
+    free, _ = play_script(scenario, 3, 0, 20, keep_rule=False)
     env = scenario.task.make_env(20)
     env.reset(seed=0)
     for action in random_actions(env, np.random.default_rng(8), 10):
         observations = env.step(action)[0]
         assert not scenario.violates(observations, action).any()
     assert judge(scenario, free).violation_rate == 0
-    share = lawful.returns.mean() / free.returns.mean()
+    share = kept.returns.mean() / free.returns.mean()
     assert share == 1 if name == "no-rule" else 0.5 < share < 0.75
 
 
@@ -362,7 +368,10 @@ def test_collecting_again_gives_the_shipped_file(tmp_path, name):
     for field in ("observations", "actions", "rewards", "lengths"):
         expected = getattr(shipped.trajectories, field)
         np.testing.assert_allclose(
-            getattr(again.trajectories, field), expected, rtol=1e-4, atol=1e-3
+            getattr(again.trajectories, field),
+            expected,
+            rtol=1e-4,
+            atol=1e-3,
         )
     assert made.card["env_seeds"] == shipped.card["env_seeds"]
     assert made.card["rejected_episodes"] == shipped.card["rejected_episodes"]
@@ -404,7 +413,7 @@ def test_the_page_is_as_the_worlds_are_and_its_code_runs(capsys):
     said = capsys.readouterr().out.splitlines()
     assert len(said) == 8
     assert all(line.endswith("false alarms 0.000") for line in said)
-    assert "disc lawful=False hits 1.000 false alarms 0.000" in said
+    assert "disc keep_rule=False hits 1.000 false alarms 0.000" in said
 
 
 def test_the_shipped_files_are_small():

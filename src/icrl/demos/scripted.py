@@ -19,7 +19,7 @@ from icrl.types import AnyArray, FloatArray, Trajectories
 
 
 def play_script(
-    scenario: Scenario, seed: int, first: int, episodes: int, lawful: bool = True
+    scenario: Scenario, seed: int, first: int, episodes: int, keep_rule: bool = True
 ) -> tuple[Trajectories, list[int]]:
     """Episodes `first`, `first` + 1, ... of this seed, and the seeds that their environments were
     given.
@@ -28,7 +28,7 @@ def play_script(
     """
     task = scenario.task
     name = task.name.removeprefix(FAMILY)
-    script = find_script(name, lawful)
+    script = find_script(name, keep_rule)
     rngs = [np.random.default_rng([seed, first + index]) for index in range(episodes)]
     env_seeds = [int(rng.integers(2**31)) for rng in rngs]
     width = len(task.action_names)
@@ -43,9 +43,8 @@ def play_script(
     for step in range(task.horizon):
         chosen = script(seen, habits.tremble[step], habits)
         if isinstance(task.action_space, gym.spaces.Box):
-            chosen = np.clip(chosen, task.action_space.low, task.action_space.high).astype(
-                np.float32
-            )
+            chosen = np.clip(chosen, task.action_space.low, task.action_space.high)
+            chosen = chosen.astype(np.float32)
         observations.append(seen)
         actions.append(chosen)
         seen, reward, terminated, truncated, _ = env.step(chosen)
@@ -67,9 +66,9 @@ def play_script(
 
 
 def script_demos(name: str, episodes: int, seed: int) -> Demonstrations:
-    """So many lawful episodes of the scripted expert of `shapes/NAME`; the card counts those left
-    out.
+    """Episodes of the scripted expert of `shapes/NAME` that keep its rule.
 
+    The card counts those that were left out because they did not.
     With `env_seeds` of the card, and these actions, the environment plays every episode again.
     """
     scenario = make_shape(name)

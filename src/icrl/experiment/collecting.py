@@ -84,8 +84,8 @@ def collect_script(scenario: Scenario, episodes: int, seed: int, out: Path) -> D
     make_folder(out.parent)
     demos = script_demos(scenario.task.name, episodes, seed)
     references = {}
-    for name, lawful in (("expert", True), ("nominal", False)):
-        played, _ = play_script(scenario, seed, _BEYOND, _EPISODES, lawful)
+    for name, keep_rule in (("expert", True), ("nominal", False)):
+        played, _ = play_script(scenario, seed, _BEYOND, _EPISODES, keep_rule)
         references[name] = {**judge(scenario, played)._asdict(), "episodes": _EPISODES}
     demos = replace(demos, card={**demos.card, "references": references})
     save_demos(demos, out)

@@ -98,12 +98,8 @@ def pedestrian(plane: Plane, rides: bool) -> Script:
         along = np.where(ahead[:, 0] > 0, east, west)
         across = np.where(ahead[:, 1] > 0, north, south)
         # a habit of walking first the one way, then the other, and a whim
-        liking = (
-            np.abs(ahead[:, 0])
-            - np.abs(ahead[:, 1])
-            + half * (4.0 * habits.side + 4.0 * tremble[:, 0])
-        )
-        first = liking > 0
+        liking = half * (4.0 * habits.side + 4.0 * tremble[:, 0])
+        first = np.abs(ahead[:, 0]) - np.abs(ahead[:, 1]) + liking > 0
         first = np.where(np.abs(ahead[:, 0]) < half, False, first)
         first = np.where(np.abs(ahead[:, 1]) < half, True, first)
         return np.where(first, along, across)

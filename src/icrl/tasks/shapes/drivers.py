@@ -54,7 +54,11 @@ def sprayer(road: Road, zone: Zone | None) -> Script:
 
 
 def _brake_in_time(
-    road: Road, zone: Zone, limit: FloatArray, place: FloatArray, speed: FloatArray
+    road: Road,
+    zone: Zone,
+    limit: FloatArray,
+    place: FloatArray,
+    speed: FloatArray,
 ) -> FloatArray:
     """The highest speed [E] for the next step after which the limit can still be kept in the
     zone."""

@@ -41,7 +41,7 @@ from icrl.tasks.shapes.walkers import carrier
 class Pair(NamedTuple):
     """The expert of a world, and the same script without the rule."""
 
-    lawful: Script
+    expert: Script
     free: Script
 
 
@@ -78,11 +78,13 @@ EXPERTS: dict[str, Pair] = {
         operator(worlds.ACTION_LIMIT, as_demanded),
     ),
     "never-action": Pair(
-        pedestrian(worlds.NEVER_ACTION, rides=False), pedestrian(worlds.NEVER_ACTION, rides=True)
+        pedestrian(worlds.NEVER_ACTION, rides=False),
+        pedestrian(worlds.NEVER_ACTION, rides=True),
     ),
     "octant": _operator(worlds.OCTANT, not_all_above(worlds.OCTANT, truth.OCTANT_CORNER)),
     "blocked-cells": Pair(
-        carrier(worlds.BLOCKED_CELLS, truth.BLOCKED), carrier(worlds.BLOCKED_CELLS, ())
+        carrier(worlds.BLOCKED_CELLS, truth.BLOCKED),
+        carrier(worlds.BLOCKED_CELLS, ()),
     ),
     "plant": Pair(plant_operator(worlds.PLANT, truth.HOTTEST), plant_operator(worlds.PLANT, None)),
     "distractors": _courier(worlds.DISTRACTORS, past_disc(truth.POND_CENTRE, truth.POND_RADIUS)),
@@ -93,8 +95,8 @@ EXPERTS: dict[str, Pair] = {
 }
 
 
-def find_script(name: str, lawful: bool = True) -> Script:
-    """The script of a world; without the rule where not `lawful`."""
-    if lawful:
-        return EXPERTS[name].lawful
+def find_script(name: str, keep_rule: bool = True) -> Script:
+    """The script of a world; without the rule where not `keep_rule`."""
+    if keep_rule:
+        return EXPERTS[name].expert
     return EXPERTS[name].free

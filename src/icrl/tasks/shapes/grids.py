@@ -31,9 +31,8 @@ class Grid:
     @property
     def observation_names(self) -> tuple[str, ...]:
         """One per cell, row by row."""
-        return tuple(
-            f"cell_{row}_{column}" for row in range(self.side) for column in range(self.side)
-        )
+        numbers = range(self.side)
+        return tuple(f"cell_{row}_{column}" for row in numbers for column in numbers)
 
     @property
     def action_names(self) -> tuple[str, ...]:

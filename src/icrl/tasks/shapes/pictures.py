@@ -15,7 +15,11 @@ _MARGIN = 12
 
 
 def draw_map(
-    seen: FloatArray, low: FloatArray, high: FloatArray, width: int, height: int
+    seen: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    width: int,
+    height: int,
 ) -> AnyArray:
     """The plane from `low` to `high`, the way so far, the goal and the agent; `seen` is [t + 1, o],
     x y goal first."""
@@ -43,7 +47,11 @@ def draw_map(
 
 
 def draw_chart(
-    seen: FloatArray, names: tuple[str, ...], horizon: int, width: int, height: int
+    seen: FloatArray,
+    names: tuple[str, ...],
+    horizon: int,
+    width: int,
+    height: int,
 ) -> AnyArray:
     """Every feature over time, one strip each, from its lowest to its highest value so far; `seen`
     is [t + 1, o]."""
@@ -65,7 +73,11 @@ def draw_chart(
 
 
 def draw_grid(
-    side: int, goal: tuple[int, int], agent: tuple[int, int], width: int, height: int
+    side: int,
+    goal: tuple[int, int],
+    agent: tuple[int, int],
+    width: int,
+    height: int,
 ) -> AnyArray:
     """`side` × `side` cells, the goal and the agent as (row, column); row 0 is the top."""
     image = Image.new("RGB", (width, height), "white")
@@ -78,7 +90,9 @@ def draw_grid(
             corner = (left + column * size, top + row * size)
             colour = _GOAL if (row, column) == goal else _LAND
             draw.rectangle(
-                [corner, (corner[0] + size, corner[1] + size)], fill=colour, outline=_EDGE
+                [corner, (corner[0] + size, corner[1] + size)],
+                fill=colour,
+                outline=_EDGE,
             )
     x = left + (agent[1] + 0.5) * size
     y = top + (agent[0] + 0.5) * size

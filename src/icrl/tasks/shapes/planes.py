@@ -186,11 +186,15 @@ class PlaneEnv(ShapeEnv):
         """Place, stop, distractors."""
         stops = self.stops[self.everyone, self.arrivals + 1]
         return np.concatenate(
-            [self.positions, stops, self.distractors[self.everyone, time]], axis=1
+            [self.positions, stops, self.distractors[self.everyone, time]],
+            axis=1,
         )
 
     def _displacement(
-        self, actions: AnyArray, ahead: FloatArray, distance: FloatArray
+        self,
+        actions: AnyArray,
+        ahead: FloatArray,
+        distance: FloatArray,
     ) -> FloatArray:
         """[E, 2] of one step, before pushes; nobody is faster than the highest speed in any
         direction."""

@@ -84,9 +84,8 @@ class PlantEnv(ShapeEnv):
         temperature = temperature + plant.inertia * (level - temperature)
         speed = plant.fastest / (1.0 + np.exp(-(temperature - plant.half) / plant.width))
         used = speed * concentration
-        concentration = (
-            concentration + plant.filling * feed / 100.0 * (100.0 - concentration) - used
-        )
+        filled = plant.filling * feed / 100.0 * (100.0 - concentration)
+        concentration = concentration + filled - used
         self.state = np.stack([temperature, concentration, ambient], axis=1)
         rewards = plant.price * used - plant.feed_cost * feed / 100.0
         return rewards, self.nobody.copy()

@@ -89,7 +89,9 @@ class Road:
             low.append(0.0)
             high.append(self.tank.at_start[1])
         return gym.spaces.Box(
-            np.array(low, np.float32), np.array(high, np.float32), dtype=np.float32
+            np.array(low, np.float32),
+            np.array(high, np.float32),
+            dtype=np.float32,
         )
 
     @property
@@ -101,7 +103,9 @@ class Road:
             low.append(0.0)
             high.append(self.sprayer.max_flow)
         return gym.spaces.Box(
-            np.array(low, np.float32), np.array(high, np.float32), dtype=np.float32
+            np.array(low, np.float32),
+            np.array(high, np.float32),
+            dtype=np.float32,
         )
 
     def make_env(self, num_envs: int, autoreset_mode: AutoresetMode) -> "RoadEnv":

@@ -33,7 +33,11 @@ def round_disc(
 
 
 def round_box(
-    places: FloatArray, goals: FloatArray, low: FloatArray, high: FloatArray, side: FloatArray
+    places: FloatArray,
+    goals: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    side: FloatArray,
 ) -> FloatArray:
     """Where to head for [E, 2]: the goal, or that corner of the box [low, high] [E, 2] which leads
     past it.
@@ -57,7 +61,10 @@ def round_box(
 
 
 def crosses_box(
-    starts: FloatArray, ends: FloatArray, low: FloatArray, high: FloatArray
+    starts: FloatArray,
+    ends: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
 ) -> BoolArray:
     """[E]: the straight line from start to end [E, 2] enters the box.
 

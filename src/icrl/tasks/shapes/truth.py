@@ -62,9 +62,8 @@ def gate(observations: AnyArray, actions: AnyArray) -> BoolArray:
 def diagonal(observations: AnyArray, actions: AnyArray) -> BoolArray:
     """a + 2 b > 125 l/min."""
     seen = np.asarray(observations)
-    return np.asarray(
-        DIAGONAL_WEIGHTS[0] * seen[..., 0] + DIAGONAL_WEIGHTS[1] * seen[..., 1] > DIAGONAL_LIMIT
-    )
+    load = DIAGONAL_WEIGHTS[0] * seen[..., 0] + DIAGONAL_WEIGHTS[1] * seen[..., 1]
+    return np.asarray(load > DIAGONAL_LIMIT)
 
 
 def tube(observations: AnyArray, actions: AnyArray) -> BoolArray:

@@ -299,7 +299,9 @@ WEAK_EXPERT = Plane(
 
 _ALL = (
     World(
-        name="disc", description="a courier between stops on two sides of a square", physics=DISC
+        name="disc",
+        description="a courier between stops on two sides of a square",
+        physics=DISC,
     ),
     World(name="gate", description="a lorry between two towns", physics=GATE),
     World(name="diagonal", description="two pumps that follow demands", physics=DIAGONAL),
@@ -310,7 +312,9 @@ _ALL = (
         physics=TWO_WALLS,
     ),
     World(
-        name="zone-speed", description="a car on a ring road, paid by the metre", physics=ZONE_SPEED
+        name="zone-speed",
+        description="a car on a ring road, paid by the metre",
+        physics=ZONE_SPEED,
     ),
     World(
         name="zone-action",
@@ -318,10 +322,14 @@ _ALL = (
         physics=ZONE_ACTION,
     ),
     World(
-        name="one-way", description="a courier between the two ends of a street", physics=ONE_WAY
+        name="one-way",
+        description="a courier between the two ends of a street",
+        physics=ONE_WAY,
     ),
     World(
-        name="action-limit", description="a lift that is called to heights", physics=ACTION_LIMIT
+        name="action-limit",
+        description="a lift that is called to heights",
+        physics=ACTION_LIMIT,
     ),
     World(
         name="never-action",
