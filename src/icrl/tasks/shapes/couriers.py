@@ -33,11 +33,10 @@ def past_box(corners: Area, near: float, far: float, side: float | None = None) 
     """Past a box, from `near` to `far` away from it; on one `side` where there is but one way."""
 
     def heading(places: FloatArray, stops: FloatArray, habits: Habits) -> FloatArray:
-        wider = (near + (far - near) * habits.margin)[:, None]
-        low = np.array(corners[0]) - wider
-        high = np.array(corners[1]) + wider
+        margin = near + (far - near) * habits.margin
         chosen = habits.side if side is None else np.full_like(habits.side, side)
-        return round_box(places, stops, low, high, chosen)
+        box = (np.array(corners[0]), np.array(corners[1]))
+        return round_box(places, stops, box, margin, chosen)
 
     return heading
 

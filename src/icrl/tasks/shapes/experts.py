@@ -63,7 +63,7 @@ _TOWN = Zone(*truth.TOWN, limit=truth.TOWN_LIMIT)
 
 EXPERTS: dict[str, Pair] = {
     "disc": _courier(worlds.DISC, past_disc(truth.DISC_CENTRE, truth.DISC_RADIUS)),
-    "gate": _courier(worlds.GATE, past_box(truth.GATE_BLOCK, 0.06, 0.3, side=1.0)),
+    "gate": _courier(worlds.GATE, past_box(truth.GATE_BLOCK, 0.08, 0.3, side=1.0)),
     "diagonal": _operator(
         worlds.DIAGONAL,
         below_line(worlds.DIAGONAL, truth.DIAGONAL_WEIGHTS, truth.DIAGONAL_LIMIT),
@@ -88,7 +88,7 @@ EXPERTS: dict[str, Pair] = {
     ),
     "plant": Pair(plant_operator(worlds.PLANT, truth.HOTTEST), plant_operator(worlds.PLANT, None)),
     "distractors": _courier(worlds.DISTRACTORS, past_disc(truth.POND_CENTRE, truth.POND_RADIUS)),
-    "noise": _courier(worlds.NOISE, past_box(truth.REEF, 14.0, 36.0)),
+    "noise": _courier(worlds.NOISE, past_box(truth.REEF, 18.0, 38.0)),
     "fuel-meter": Pair(driver(worlds.FUEL_METER, _TOWN), driver(worlds.FUEL_METER, None)),
     "no-rule": _courier(worlds.NO_RULE, straight),
     "weak-expert": Pair(dawdler(worlds.WEAK_EXPERT), courier(worlds.WEAK_EXPERT, straight)),

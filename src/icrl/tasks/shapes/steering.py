@@ -35,28 +35,31 @@ def round_disc(
 def round_box(
     places: FloatArray,
     goals: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
+    box: tuple[FloatArray, FloatArray],
+    margin: FloatArray,
     side: FloatArray,
 ) -> FloatArray:
-    """Where to head for [E, 2]: the goal, or that corner of the box [low, high] [E, 2] which leads
-    past it.
+    """Where to head for [E, 2]: the goal, or a corner that leads past the box (low [2], high [2]).
 
-    Of the goal, the far and the near corner on the north (`side` 1) or south (−1), the first that
-    can be seen.
+    Corners stand off by the margin [E]. Of the goal, the far and the near corner on the north
+    (`side` 1) or south (−1), it is the first to which a straight line keeps off by 0.4 of it.
     """
+    away = margin[:, None]
+    low = box[0] - away  # [E, 2]
+    high = box[1] + away
+    inner_low = box[0] - 0.4 * away
+    inner_high = box[1] + 0.4 * away
     eastwards = goals[:, 0] >= places[:, 0]
     north = np.where(side > 0, high[:, 1], low[:, 1])
     far = np.stack([np.where(eastwards, high[:, 0], low[:, 0]), north], axis=1)
     near = np.stack([np.where(eastwards, low[:, 0], high[:, 0]), north], axis=1)
-    small = 1e-3 * (high - low)
-    inner_low = low + small
-    inner_high = high - small
     heading = np.where(crosses_box(places, far, inner_low, inner_high)[:, None], near, far)
     heading = np.where(crosses_box(places, goals, inner_low, inner_high)[:, None], heading, goals)
-    # who stands inside the margin walks on, and out of it
-    inside = np.all((places > inner_low) & (places < inner_high), axis=1, keepdims=True)
-    out = np.stack([far[:, 0], north + side * 0.5 * (high[:, 1] - low[:, 1])], axis=1)
+    # who was pushed too near walks away from the side that is nearest
+    depth = np.concatenate([places - inner_low, inner_high - places], axis=1)  # [E, 4]
+    inside = np.all(depth > 0, axis=1, keepdims=True)
+    ways_out = np.array([[-1.0, 0.0], [0.0, -1.0], [1.0, 0.0], [0.0, 1.0]])
+    out = places + (depth.min(axis=1) + margin)[:, None] * ways_out[depth.argmin(axis=1)]
     return np.where(inside, out, heading)
 
 
