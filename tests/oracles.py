@@ -86,17 +86,6 @@ def kl_new_old(log_omega: Sequence[float]) -> float:
     return kl(normalized_weights(log_omega), [1 / n] * n)
 
 
-def squared_input_gradient(params: Params, inputs: Sequence[float], activation: Activation) -> float:
-    """|∂ logit / ∂x|² by central differences."""
-    total = 0.0
-    for i in range(len(inputs)):
-        up, down = [float(x) for x in inputs], [float(x) for x in inputs]
-        up[i] += 1e-5
-        down[i] -= 1e-5
-        total += ((logit(params, up, activation) - logit(params, down, activation)) / 2e-5) ** 2
-    return total
-
-
 def gain(new_demos: Array, new_samples: Array, demos: Steps, samples: Steps, w: Array, config: BackwardConfig) -> float:
     """Data term of the loss, step by step."""
     num_demo_steps, num_sample_steps = int(np.sum(demos.mask)), int(np.sum(samples.mask))
@@ -114,12 +103,11 @@ def gain(new_demos: Array, new_samples: Array, demos: Steps, samples: Steps, w: 
         if samples.mask[j, t]:
             x = float(new_samples[j, t])
             omega = math.exp(x - float(samples.old_log_zeta[j, t])) if config.weights is Weights.step else 1.0
-            floor = -math.inf if config.sample_floor is None else config.sample_floor
-            value -= float(w[j]) * omega * max(x, floor) / num_sample_steps
+            value -= float(w[j]) * omega * x / num_sample_steps
     return value
 
 
-def loss(params: Params, demos: Steps, samples: Steps, w: Array, config: BackwardConfig, num_tail: int) -> float:
+def loss(params: Params, demos: Steps, samples: Steps, w: Array, config: BackwardConfig) -> float:
     """The loss of the backward step."""
     new_demos = log_zeta(params, np.asarray(demos.inputs), config.activation)
     new_samples = log_zeta(params, np.asarray(samples.inputs), config.activation)
@@ -127,12 +115,6 @@ def loss(params: Params, demos: Steps, samples: Steps, w: Array, config: Backwar
     for new, steps in ((new_demos, demos), (new_samples, samples)):
         costs = [1 - math.exp(float(new[i])) for i in np.ndindex(*new.shape) if steps.mask[i]]
         total += config.sparsity * sum(costs) / len(costs)
-    worst = sorted((-float(new_demos[i]) for i in np.ndindex(*new_demos.shape) if demos.mask[i]), reverse=True)
-    total += config.demo_tail * sum(worst[:num_tail]) / num_tail
-    if config.smoothness > 0:
-        pairs = [(s, i) for s in (demos, samples) for i in np.ndindex(*s.mask.shape) if s.mask[i]]
-        rough = [squared_input_gradient(params, list(s.inputs[i]), config.activation) for s, i in pairs]
-        total += config.smoothness * sum(rough) / len(rough)
     return total
 
 

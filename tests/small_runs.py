@@ -21,7 +21,6 @@ _FLAGS = {
     "forward.epochs": 2,
     "forward.hidden": 16,
     "backward.updates": 5,
-    "backward.presumption": 0,
     "scouts": 0,
     "backward.hidden": 8,
     "episodes": 3,

@@ -54,11 +54,10 @@ def test_the_paper_preset_is_the_papers_algorithm():
         assert config.forward.respect is Respect.lagrangian  # Eq. 9
         assert config.backward.weights is Weights.step  # Eq. 11
         assert config.backward.activation is Activation.tanh  # caption of Table 1
-        assert config.restart_above is None
         assert config.scouts == 0
         assert config.backward.learning_rate_decay == 1.0
-        assert (config.backward.demo_tail, config.backward.smoothness, config.backward.sample_floor) == (0, 0, None)
-        assert (config.backward.presumption, config.backward.feature_sparsity) == (0, 0)
+        assert not config.forward.shield
+        assert config.forward.noise_memory == 0.0
 
 
 def test_expert_rollouts_and_rollout_lengths_are_the_papers():
@@ -78,7 +77,7 @@ def test_every_preset_suits_every_task(name, task):
 
 def test_a_users_own_task_gets_the_general_settings():
     assert preset("default", "my-robot") == preset("default", "another")
-    assert preset("default", "my-robot").steps == 500_000
+    assert preset("default", "my-robot").steps == 1_000_000
 
 
 def test_an_unknown_preset_suggests_the_nearest():

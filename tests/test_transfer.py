@@ -137,7 +137,7 @@ def test_settings_of_a_transfer_leave_the_backward_step_out():
         config = forward_alone(preset("default", "point", method))
         assert config.forward == preset("default", "point", method).forward
         assert config.forward.respect is respect
-        assert (config.scouts, config.backward.presumption, config.restart_above) == (0, 0.0, None)
+        assert config.scouts == 0
         task = make_scenario("point").task
         assert num_rounds(task, replace(config, steps=config.forward.steps + 10 * task.horizon)) == 1
 
@@ -238,7 +238,7 @@ def test_the_expert_is_told_the_truth_and_the_nominal_agent_nothing(tmp_path, mo
     monkeypatch.chdir(tmp_path)
     flags = [flag for flag in TINY_FLAGS if "backward" not in flag and "scouts" not in flag]
     for method in ("expert", "nominal"):
-        words = ["lap-grid", "--method", method, "--scouts=0", "--backward.presumption=0", "--steps", str(2 * ROUND)]
+        words = ["lap-grid", "--method", method, "--scouts=0", "--forward.no-shield", "--steps", str(2 * ROUND)]
         main(["learn", *words, *flags, "--out", method])
         assert not (tmp_path / method / "constraint").exists()
     costs = {m: RunDirectory(tmp_path / m).metrics()[0]["agent/cost"] for m in ("expert", "nominal")}
@@ -249,7 +249,7 @@ def test_the_expert_is_told_the_truth_and_the_nominal_agent_nothing(tmp_path, mo
 
 def test_reference_agents_can_be_made_where_no_demonstrations_ship(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    sizes = ["--steps=5000", "--num-samples=2", "--scouts=0", "--backward.presumption=0", "--episodes=1"]
+    sizes = ["--steps=5000", "--num-samples=2", "--scouts=0", "--episodes=1"]
     forward = ["--forward.steps=256", "--forward.num-envs=4", "--forward.rollout-steps=64", "--forward.epochs=1"]
     main(["learn", "ant-broken", "--method", "nominal", *sizes, *forward, "--out", "run"])
     assert RunDirectory(tmp_path / "run").scores()["expert_return"] is None

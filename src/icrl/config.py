@@ -15,7 +15,7 @@ class Respect(enum.StrEnum):
     lagrangian = "lagrangian"
     """A cost critic and a Lagrange multiplier: the paper's form (Eq. 9)."""
     terminate = "terminate"
-    """The episode ends once the constraint has been broken for `patience` steps in a row."""
+    """The episode ends where the constraint is broken."""
 
 
 class Weights(enum.StrEnum):
@@ -36,6 +36,15 @@ class KLUnit(enum.StrEnum):
     """Nats per trajectory: the paper's."""
     step = "step"
     """Nats per step: the KL of a trajectory divided by its mean length."""
+
+
+class Train(enum.StrEnum):
+    """How long the agent that is handed out is trained."""
+
+    until_expert = "until-expert"
+    """Until it is feasible and earns what demonstrations earn."""
+    all_steps = "all-steps"
+    """For all steps of the run."""
 
 
 class Activation(enum.StrEnum):
@@ -73,18 +82,22 @@ class MultiplierConfig:
 class TerminateConfig:
     """Ending the episode in the learned constrained world."""
 
-    patience: int = 1
-    """End the episode after this many forbidden steps in a row."""
-    threshold: float = 0.5
-    """A step is forbidden when its cost 1 - zeta exceeds this."""
     terminal_value: float | None = None
     """What the step that forces the end is worth, with all that would follow it, in the task's own units.
     None: the lowest reward met so far (at most 0) for ever, r_min / (1 - gamma), less one deviation of the return."""
+    soft: float = 0.0
+    """Share of the environments, at the start of an agent's training, in which a forbidden step costs `penalty` and the
+    episode goes on: so that agents see what lies beyond, and find ways round."""
+    closing: float = 0.5
+    """That share falls evenly to 0 over this share of the agent's training."""
+    penalty: float = 0.05
+    """What a forbidden step costs there, in deviations of the return."""
 
     def __post_init__(self) -> None:
         """Validate."""
-        require(self.patience >= 1, "terminate.patience", self.patience, "an integer >= 1")
-        require(0 < self.threshold < 1, "terminate.threshold", self.threshold, "a number in (0, 1)")
+        require(0 <= self.soft <= 1, "terminate.soft", self.soft, "a number in [0, 1]")
+        require(0 < self.closing <= 1, "terminate.closing", self.closing, "a number in (0, 1]")
+        require(self.penalty >= 0, "terminate.penalty", self.penalty, "a number >= 0")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +119,12 @@ class ForwardConfig:
     learning_rate_end: float = 1.0
     """Share of it that is left at the end of the run; it falls evenly (not for scouts). A finished gait is lost again
     at full size (fidelity F23)."""
+    falling: float = 0.25
+    """Share of an agent's training over which the learning rate falls to 0, at the end of it."""
+    tail: int = 50_000
+    """Steps over which it falls once the agent has met its goal."""
+    pull: int = 150_000
+    """Steps over which the pull towards demonstrations fades, where an agent is helped by them."""
     adam_epsilon: float = 1e-4
     """Adam's epsilon. Gradients of a saturated policy are tiny; a smaller epsilon blows their noise up to whole steps,
     and a finished agent unlearns (fidelity F16)."""
@@ -135,12 +154,20 @@ class ForwardConfig:
     """Hidden units of the policy and of each critic."""
     initial_log_std: float = 0.0
     """Initial log standard deviation of continuous actions."""
+    final_log_std: float | None = None
+    """The noise of continuous actions is cut down evenly to this; None: as the policy learns it."""
+    noise_memory: float = 0.0
+    """Correlation of the noise of continuous actions from one step of training to the next: with it, agents stray far
+    enough to find ways round what is forbidden."""
     normalize_observations: bool = True
     """Networks see observations scaled by their running mean and deviation."""
     normalize_rewards: bool = True
     """Critics see rewards scaled by the running deviation of the discounted return."""
     respect: Respect = Respect.terminate
     """How the constraint is respected."""
+    shield: bool = False
+    """Where the constraint forbids the action drawn, the nearest allowed one is taken in its place; an episode ends
+    only where no action is allowed."""
     scale_cost_advantages: bool = False
     """Lagrangian form: scale cost advantages to unit deviation (they are always centred; fidelity F12)."""
     multiplier: MultiplierConfig = field(default_factory=MultiplierConfig)
@@ -153,6 +180,10 @@ class ForwardConfig:
         for name in ("gamma", "gae_lambda", "cost_gamma", "cost_gae_lambda"):
             require(0 <= getattr(self, name) <= 1, f"forward.{name}", getattr(self, name), "a number in [0, 1]")
         require(0 <= self.learning_rate_end <= 1, "forward.learning_rate_end", self.learning_rate_end, "in [0, 1]")
+        require(0 < self.falling <= 1, "forward.falling", self.falling, "a number in (0, 1]")
+        require(self.tail >= 1, "forward.tail", self.tail, "an integer >= 1")
+        require(self.pull >= 1, "forward.pull", self.pull, "an integer >= 1")
+        require(0 <= self.noise_memory < 1, "forward.noise_memory", self.noise_memory, "a number in [0, 1)")
         for name in ("learning_rate", "adam_epsilon", "clip", "max_gradient_norm"):
             require(getattr(self, name) > 0, f"forward.{name}", getattr(self, name), "a number > 0")
         for name in ("entropy_bonus", "value_weight"):
@@ -198,20 +229,6 @@ class BackwardConfig:
     """Stop once KL(new || old) exceeds this, epsilon_R; None: no limit."""
     kl_unit: KLUnit = KLUnit.trajectory
     """Whether the KL limits are per trajectory or per step."""
-    sample_floor: float | None = None
-    """Samples whose log zeta is below this push no further, so that logits stay finite; None: no floor."""
-    demo_tail: float = 0.0
-    """Weight of the mean of the worst `demo_tail_share` of -log zeta on demonstrated steps: all stay feasible."""
-    demo_tail_share: float = 0.05
-    """Share of demonstrated steps that `demo_tail` looks at."""
-    smoothness: float = 0.0
-    """Weight of the mean squared gradient of the logit in zeta's inputs."""
-    presumption: float = 0.0
-    """Weight of -log zeta on what chance does (an untrained agent's steps): presumed innocent. With scouts it is the
-    most that is tried."""
-    feature_sparsity: float = 0.0
-    """Weight of the group lasso over zeta's inputs, in units of their deviations: a rule is about few features. 0 also
-    switches off that zeta is first tried with one feature."""
 
     def __post_init__(self) -> None:
         """Validate."""
@@ -227,15 +244,7 @@ class BackwardConfig:
             len(self.hidden) >= 1 and min(self.hidden) >= 1, "backward.hidden", self.hidden, "one or more sizes >= 1"
         )
         require(self.input_clip > 0, "backward.input_clip", self.input_clip, "a number > 0")
-        require(0 < self.demo_tail_share <= 1, "backward.demo_tail_share", self.demo_tail_share, "a number in (0, 1]")
-        require(
-            self.sample_floor is None or self.sample_floor < 0,
-            "backward.sample_floor",
-            self.sample_floor,
-            "a number < 0, or None",
-        )
-        for name in ("sparsity", "demo_tail", "smoothness", "presumption", "feature_sparsity"):
-            require(getattr(self, name) >= 0, f"backward.{name}", getattr(self, name), "a number >= 0")
+        require(self.sparsity >= 0, "backward.sparsity", self.sparsity, "a number >= 0")
         for name in ("max_kl_old_new", "max_kl_new_old"):
             value = getattr(self, name)
             require(value is None or value > 0, f"backward.{name}", value, "a number > 0, or None")
@@ -255,22 +264,15 @@ class LearnConfig:
     features: tuple[str, ...] | None = None
     """Names of the features that zeta may look at, e.g. x y; None: all of the task's."""
     scouts: int = 0
-    """Fresh agents at the start that know of no constraint: what scouts seek and demonstrations never show is the
-    evidence. With any, zeta moves on evidence alone; 0: every sample of every round is evidence."""
-    scout_share: float = 0.2
-    """A scout returns once it earns this share of what demonstrations earn: what one does that cannot find reward is
-    no evidence. All scouts together take at most half of the rounds; where zeta convicts less than `restart_above` of
-    what any of them did, others follow them, in three quarters at most."""
-    scout_stages: int = 5
-    """A scout's samples are spread over so many stages of its round, so that they share where reward leads and differ
-    in how well it is sought: a speed or a gait of one stage is not the rule. 1: at the end of the round alone."""
-    evidence_margin: float = 1.0
-    """After scouting, a sample may be evidence when it earns this share more than the mean demonstration: it is if a
-    zeta fitted to it too convicts it."""
-    restart_above: float | None = 0.2
-    """Start the agent afresh when the backward step newly forbids more than this share of its sampled steps: an agent
-    that has settled on forbidden ways seldom finds its way out of them (docs/collapse.md). None: never. With scouts it
-    is also the share that zeta must convict of one scout's steps before it is believed (None: 0)."""
+    """Fresh agents at the start that know of no constraint, whose out-earning ways are to be explained: zeta is then
+    found by search (ours). 0: every sample of every round is evidence, and zeta takes gradient steps (the paper's)."""
+    caution: float = 1.0
+    """Where a zeta that was found has its wall: 1: as near to demonstrations as held-out ones bear; 0: only where the
+    evidence went."""
+    help: bool = True
+    """Demonstrations help the agent that is handed out (never one that shows or judges anything)."""
+    train: Train = Train.until_expert
+    """How long that agent is trained."""
     forward: ForwardConfig = field(default_factory=ForwardConfig)
     backward: BackwardConfig = field(default_factory=BackwardConfig)
 
@@ -279,10 +281,6 @@ class LearnConfig:
         require(self.steps >= 1, "steps", self.steps, "an integer >= 1")
         require(self.num_samples >= 1, "num_samples", self.num_samples, "an integer >= 1")
         require(self.scouts >= 0, "scouts", self.scouts, "an integer >= 0")
-        require(self.scout_stages >= 1, "scout_stages", self.scout_stages, "an integer >= 1")
-        require(0 <= self.scout_share <= 1, "scout_share", self.scout_share, "a number in [0, 1]")
-        require(self.evidence_margin >= 0, "evidence_margin", self.evidence_margin, "a number >= 0")
+        require(0 <= self.caution <= 1, "caution", self.caution, "a number in [0, 1]")
         names = self.features
         require(names is None or len(names) >= 1, "features", names, "at least one name, or None")
-        share = self.restart_above
-        require(share is None or 0 <= share < 1, "restart_above", share, "a number in [0, 1), or None")

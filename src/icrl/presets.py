@@ -32,6 +32,7 @@ class _Sizes:
     minibatch: int = 64
     learning_rate: float = 3e-4
     initial_log_std: float = 0.0
+    noise_memory: float = 0.0
     cut_is_end: bool = False
 
 
@@ -55,8 +56,17 @@ _SIZES = {
     # where its episodes are cut nobody comes by earlier: the value of such states would rest on itself (decision 0015)
     "point": _Sizes(steps=1_500_000, forward_steps=20_480, cut_is_end=True),
 }
-_OTHER = _Sizes(steps=500_000, forward_steps=16_384)
-"""For a user's own task: ours. Three scouts and a round fit into 100,000 steps at horizons of up to about 750."""
+_OTHER = _Sizes(
+    steps=1_000_000,
+    forward_steps=10_240,
+    num_envs=32,
+    rollout_steps=64,
+    minibatch=256,
+    learning_rate=1e-3,
+    initial_log_std=-0.5,
+    noise_memory=0.7,
+)
+"""For a user's own task: ours (docs/decisions/0016)."""
 
 _ANT = ("ant-wall", "ant-broken")
 
@@ -94,7 +104,7 @@ def baseline(task: str, name: str) -> LearnConfig:
 
 
 def default(task: str) -> LearnConfig:
-    """Ours: one set of choices for every task, by evidence (docs/collapse.md); only sizes differ."""
+    """Ours: one set of choices for every task, by evidence; only sizes differ."""
     sizes = _SIZES.get(task, _OTHER)
     return LearnConfig(
         steps=sizes.steps,
@@ -108,19 +118,11 @@ def default(task: str) -> LearnConfig:
             learning_rate=sizes.learning_rate,
             learning_rate_end=0.0,
             initial_log_std=sizes.initial_log_std,
+            noise_memory=sizes.noise_memory,
             cut_is_end=sizes.cut_is_end,
             respect=Respect.terminate,
-            terminate=TerminateConfig(patience=1),
-        ),
-        backward=BackwardConfig(
-            updates=500,
-            learning_rate=0.01,
-            weights=Weights.none,
-            sparsity=0.0,
-            sample_floor=-3.0,
-            demo_tail=1.0,
-            presumption=0.75,
-            feature_sparsity=0.1,
+            shield=True,
+            terminate=TerminateConfig(soft=0.5),
         ),
     )
 
@@ -133,7 +135,6 @@ def paper(task: str) -> LearnConfig:
         steps=sizes.steps,  # x-axes of Figures 3 and 4
         num_samples=13,  # fidelity F13: with the authors' 10 the limit 2.5 on KL(new || old) could never fire
         scouts=0,  # Algorithm 1 starts with the untrained zeta, and every sample of every round is evidence
-        restart_above=None,  # Algorithm 1 goes on with the same policy
         forward=ForwardConfig(
             steps=sizes.forward_steps,  # authors: 2e5 for the bodies; ours: half of it
             num_envs=sizes.num_envs,  # ours
@@ -173,7 +174,7 @@ def paper(task: str) -> LearnConfig:
 
 def forward_alone(config: LearnConfig) -> LearnConfig:
     """The same agent, but nothing is learned about a constraint: transfers, and the reference agents beside them."""
-    return replace(config, scouts=0, restart_above=None, backward=replace(config.backward, presumption=0.0))
+    return replace(config, scouts=0)
 
 
 def expert(task: str) -> tuple[ForwardConfig, int]:

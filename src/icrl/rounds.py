@@ -1,17 +1,29 @@
-"""What a round of Algorithm 1 leaves behind, and how many rounds there are."""
+"""What a round of Algorithm 1 leaves behind, and how many rounds there are at most."""
 
-import math
+import enum
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from icrl.agent.forward_step import ForwardInfo, forward_steps
 from icrl.agent.state import AgentState
 from icrl.config import LearnConfig
-from icrl.constraint.backward_step import BackwardInfo, ConstraintState
-from icrl.constraint.features import Features
+from icrl.constraint.learned import LearnedConstraint
 from icrl.errors import InputError
 from icrl.tasks.task import Task
-from icrl.types import FloatArray, Trajectories
+from icrl.types import CostFunction, FloatArray, Trajectories
+
+
+class Phase(enum.StrEnum):
+    """What the agent of a round is there for."""
+
+    round = "round"
+    """The paper's loop: one agent that goes on, under a zeta that moves a little every round."""
+    scout = "scout"
+    """A fresh agent without any constraint, which shows where reward leads."""
+    judge = "judge"
+    """A fresh agent under zeta that demonstrations do not help: does it still earn too much?"""
+    final = "final"
+    """The agent that is handed out."""
 
 
 class Round(NamedTuple):
@@ -21,17 +33,25 @@ class Round(NamedTuple):
     """From 0."""
     steps: int
     """Environment steps so far, sampling included."""
+    phase: Phase
     agent: AgentState
-    constraint: ConstraintState
-    features: Features
+    cost: CostFunction | None
+    """What the agent was trained under; None: nothing was forbidden."""
+    constraint: LearnedConstraint | None
+    """Zeta after the round; None: nothing is forbidden so far."""
     samples: Trajectories
     """S of this round."""
     forward_info: ForwardInfo
-    backward_info: BackwardInfo
+    constraint_info: dict[str, Any]
+    """What is told of zeta, by name."""
+    moved: bool
+    """Zeta is another one than before the round."""
+    why: str
+    """Why it moved, or did not."""
     evidence_weights: FloatArray
-    """[N]: how much each of them counts as evidence."""
-    innocents: Trajectories | None = None
-    """What chance does, where it is presumed innocent; the same in every round."""
+    """[N]: how much each sample counts as evidence."""
+    greedy: bool = False
+    """The agent is handed out at the mode of its policy."""
 
 
 class Progress(NamedTuple):
@@ -39,15 +59,14 @@ class Progress(NamedTuple):
 
     steps: int
     rounds: int
-    """Rounds that will be made in all."""
+    """Rounds that will be made at most."""
 
 
-def chance_horizon(task: Task) -> int:
-    """Steps that chance is given: a quarter of an episode. In a whole one a random walk strays far from the start."""
-    return math.ceil(task.horizon / 4)
+OnRound = Callable[[Round], None]
+OnProgress = Callable[[Progress], None]
 
 
-def report_progress(on_progress: Callable[[Progress], None], before: int, rounds: int, done: int) -> None:
+def report_progress(on_progress: OnProgress, before: int, rounds: int, done: int) -> None:
     """Tell a display that `done` steps of a round are made, on top of those `before` it."""
     on_progress(Progress(before + done, rounds))
 
@@ -55,15 +74,14 @@ def report_progress(on_progress: Callable[[Progress], None], before: int, rounds
 def num_rounds(task: Task, config: LearnConfig) -> int:
     """N: how many whole rounds fit into `config.steps` environment steps."""
     sampled = config.num_samples * task.horizon
-    chance = config.forward.num_envs * chance_horizon(task) if config.backward.presumption > 0 else 0
     per_round = forward_steps(config.forward) + sampled
-    rounds = (config.steps - chance) // per_round
+    rounds = config.steps // per_round
     needed = config.scouts + 1
     if rounds < needed:
         raise InputError(
             f"steps = {config.steps} is too few: {needed} round{'s' * (needed > 1)} of {per_round} environment steps "
             f"({forward_steps(config.forward)} of training, {config.num_samples} sampled episodes of up to "
-            f"{task.horizon}){f' and {chance} steps of chance' if chance else ''} must fit. Give more --steps, or "
-            f"lower --forward.steps, --num-samples{' or --scouts' if config.scouts else ''}."
+            f"{task.horizon}) must fit. Give more --steps, or lower --forward.steps, "
+            f"--num-samples{' or --scouts' if config.scouts else ''}."
         )
     return rounds

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from icrl.types import AnyArray, BoolArray, Pairs, Trajectories
+from icrl.types import AnyArray, BoolArray, IntArray, Pairs, Trajectories
 
 
 def select(trajectories: Trajectories, keep: BoolArray) -> Trajectories:
@@ -14,6 +14,16 @@ def select(trajectories: Trajectories, keep: BoolArray) -> Trajectories:
         actions=trajectories.actions[keep],
         rewards=trajectories.rewards[keep],
         lengths=trajectories.lengths[keep],
+    )
+
+
+def cut(trajectories: Trajectories, lengths: IntArray) -> Trajectories:
+    """Each trajectory up to so many of its steps [N], but at least the first."""
+    kept = np.maximum(np.minimum(lengths, trajectories.lengths), 1)
+    times = np.arange(trajectories.rewards.shape[1])
+    rewards = np.where(times[None, :] < np.asarray(lengths)[:, None], trajectories.rewards, 0.0)
+    return Trajectories(
+        observations=trajectories.observations, actions=trajectories.actions, rewards=rewards, lengths=kept
     )
 
 

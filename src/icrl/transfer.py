@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import jax
 
-from icrl.agent.forward_step import ForwardInfo, forward_step, generator
+from icrl.agent.forward_step import ForwardInfo, Pace, forward_step, generator
 from icrl.agent.sampling import sample_agent
 from icrl.agent.state import AgentState, init_agent
 from icrl.baselines.gail_constraint import log_feasibility_bonus
@@ -111,12 +111,29 @@ def train_under(
     for number in range(rounds):
         key_forward, key_sample = jax.random.split(jax.random.fold_in(key, number))
         report = partial(report_progress, on_progress, steps, rounds)
+        share = 1.0 - (1.0 - config.forward.learning_rate_end) * steps / config.steps
         agent, info = forward_step(
-            key_forward, agent, task, train_env, pressure.cost, config.forward, pressure.bonus, report, None,
-            steps / config.steps,
-        )  # fmt: skip
-        samples = sample_agent(key_sample, agent, task, sample_env, config.forward, task.horizon)
+            key_forward,
+            agent,
+            task,
+            train_env,
+            pressure.cost,
+            config.forward,
+            bonus=pressure.bonus,
+            on_update=report,
+            pace=_pace_of(share),
+        )
+        samples = sample_agent(key_sample, agent, task, sample_env, config.forward, task.horizon, pressure.cost)
         steps += info.steps + samples.num_steps
         last = AgentRound(number, rounds, steps, agent, samples, info)
         on_round(last)
     return last
+
+
+def _pace_of(share: float) -> Callable[[int], Pace]:
+    """The same share of the learning rate throughout a forward step."""
+
+    def pace(_: int) -> Pace:
+        return Pace(learning_rate=share)
+
+    return pace

@@ -160,18 +160,11 @@ class VisitRecorder:
         self.pools: dict[str, _Pool] = {}
         self.episodes: list[tuple[int, float, int, bool]] = []
 
-    def add_round(
-        self, samples: Trajectories, number: int, weights: FloatArray | None, innocents: Trajectories | None
-    ) -> None:
-        """Record a round's samples (with `weights`: how much each counts as evidence) and, with the first, chance."""
-        if innocents is not None and not self.episodes:
-            self.add(innocents, CHANCE)
-        self.add(samples, number, weights)
-
     def add(self, trajectories: Trajectories, number: int, weights: FloatArray | None = None) -> None:
-        """Record episodes of round `number` (`CHANCE`: an untrained agent's).
+        """Record the samples of round `number` (`CHANCE`: an untrained agent's).
 
-        Those that count as evidence are kept more densely than others: zeta rests on them.
+        `weights` [N]: how much each counts as evidence. Those that do are kept more densely than
+        others: zeta rests on them.
         """
         guilty = np.zeros(trajectories.num_trajectories, np.bool_) if weights is None else np.asarray(weights) > 0
         pair_bytes = 4 * (trajectories.observations.shape[2] + int(np.prod(trajectories.actions.shape[2:], initial=1)))

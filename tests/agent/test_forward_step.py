@@ -14,14 +14,16 @@ import worlds
 from icrl.agent import ppo_lagrangian
 from icrl.agent.forward_step import (
     ForwardInfo,
+    Pace,
     forward_step,
     forward_steps,
     generator,
+    lowest_reward,
     make_batch,
     num_updates,
     summed_up,
 )
-from icrl.agent.networks import apply_networks
+from icrl.agent.networks import apply_networks, unflatten
 from icrl.agent.rollout import EnvStream, collect_rollout
 from icrl.agent.state import init_agent, policy_of
 from icrl.config import ForwardConfig, Respect, TerminateConfig
@@ -79,16 +81,42 @@ def test_updates_can_be_counted_instead_of_steps():
     assert info.steps == 64
 
 
-def test_the_learning_rate_falls_evenly_over_the_run():
-    config = dataclasses.replace(SMALL, steps=32, epochs=1, minibatch=32, learning_rate_end=0.2)  # one gradient step
+def test_the_pace_says_how_much_of_the_learning_rate_is_used():
+    config = dataclasses.replace(SMALL, steps=32, epochs=1, minibatch=32)  # one gradient step
 
     def moved(share):
-        agent, _ = run(worlds.seen_reward(), config, run_share=share)
+        agent, _ = run(worlds.seen_reward(), config, pace=lambda _: Pace(learning_rate=share))
         start = init_agent(np.random.default_rng(0), worlds.seen_reward(), config)
         return np.abs(np.asarray(agent.params) - np.asarray(start.params)).max()
 
-    assert moved(0.5) == pytest.approx(0.6 * moved(0.0), rel=1e-3)
-    assert moved(1.0) == pytest.approx(0.2 * moved(0.0), rel=1e-3)
+    assert moved(0.6) == pytest.approx(0.6 * moved(1.0), rel=1e-3)
+    assert moved(0.2) == pytest.approx(0.2 * moved(1.0), rel=1e-3)
+
+
+def test_critics_alone_leave_the_policy_as_it_is():
+    task = worlds.push_reward()
+    start = init_agent(np.random.default_rng(0), task, SMALL)
+    agent, _ = run(task, pace=lambda _: Pace(critics_only=True))
+    before = unflatten(np.asarray(start.params), start.shape)
+    after = unflatten(np.asarray(agent.params), agent.shape)
+    first = start.shape.hidden[0]
+    for name in ("policy_w", "policy_b", "log_std"):
+        np.testing.assert_array_equal(before[name], after[name])
+    np.testing.assert_array_equal(before["w0"][:, :first], after["w0"][:, :first])
+    assert np.abs(before["critic_w"] - after["critic_w"]).max() > 0
+
+
+def test_noise_is_cut_down_to_what_the_pace_says():
+    agent, _ = run(worlds.push_reward(), pace=lambda _: Pace(most_log_std=-2.0))
+    assert unflatten(np.asarray(agent.params), agent.shape)["log_std"].max() <= -2.0
+
+
+def test_what_a_bad_life_costs_falls_at_once_and_rises_slowly():
+    # means over T of two environments: −1 and −3; the 1 % quantile between them is −2.98
+    rewards = np.array([[-1.0, -3.0], [-1.0, -3.0]])
+    assert lowest_reward(0.0, rewards) == pytest.approx(-2.98)
+    assert lowest_reward(-4.0, rewards) == pytest.approx(0.9 * -4.0 + 0.1 * -2.98)
+    assert lowest_reward(0.0, np.ones((2, 2))) == 0.0
 
 
 def test_several_forward_steps_sum_up_by_hand():
@@ -102,7 +130,7 @@ def test_a_bonus_is_paid_to_the_learner_and_not_reported_as_reward():
     paid, info = run(task, bonus=lambda observations, actions: np.full(actions.shape, -5.0))
     plain, _ = run(task)
     assert info.reward == 1.0
-    assert paid.lowest_reward == -4.0  # 1 − 5
+    assert paid.lowest_reward == pytest.approx(-4.0)  # 1 − 5
     assert plain.lowest_reward == 0.0
     assert np.asarray(paid.params).tobytes() != np.asarray(plain.params).tobytes()
 

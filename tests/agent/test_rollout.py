@@ -68,8 +68,9 @@ def test_cut_is_not_terminated_unless_both_at_once():
     rollout = rollout_of(task, uniform_policy(task), 25, 2)
     assert np.flatnonzero(rollout.truncated[:, 0]).tolist() == [9, 19]
     assert not rollout.terminated.any()
-    forced = rollout_of(task, constant_policy(task, 1), 10, 1, cost=worlds.forbid_yes, patience=10)
-    # the tenth forbidden step in a row is also the last of the episode: it counts as terminated alone
+    # the tenth step is forbidden and also the last of the episode: it counts as terminated alone
+    script = Script([[0.0]] * 9 + [[1.0]])
+    forced = rollout_of(task, constant_policy(task, 1), 10, 1, cost=script)
     assert forced.terminated[:, 0].tolist() == [False] * 9 + [True]
     assert not forced.truncated.any()
 
@@ -92,27 +93,33 @@ class Script:
         return np.asarray(next(self.rows), np.float32)
 
 
-def test_patience_counts_forbidden_steps_in_a_row():
+def test_a_forbidden_step_ends_its_episode():
     task = worlds.tempting_door()
-    script = [[0.9, 0.2], [0.9, 0.9], [0.1, 0.9], [0.9, 0.9], [0.9, 0.9], [0.9, 0.9], [0.9, 0.9]]
-    rollout = rollout_of(task, uniform_policy(task), 7, 2, cost=Script(script), patience=3, threshold=0.5)
-    # first: 1 2 0 1 2 3 = end, then 1;   second: 0 1 2 3 = end, then 1 2 3 = end
-    assert np.flatnonzero(rollout.stopped[:, 0]).tolist() == [5]
-    assert np.flatnonzero(rollout.stopped[:, 1]).tolist() == [3, 6]
+    script = [[0.9, 0.2], [0.1, 0.9], [0.5, 0.51]]  # one half itself is allowed
+    rollout = rollout_of(task, uniform_policy(task), 3, 2, cost=Script(script))
+    assert rollout.stopped.tolist() == [[True, False], [False, True], [False, True]]
     np.testing.assert_array_equal(rollout.stopped, rollout.terminated)
     np.testing.assert_allclose(rollout.costs, script, rtol=1e-6)
 
 
-def test_the_threshold_itself_is_allowed():
+def test_in_soft_environments_a_forbidden_step_ends_nothing():
     task = worlds.tempting_door()
-    rollout = rollout_of(task, uniform_policy(task), 2, 1, cost=Script([[0.5], [0.51]]), threshold=0.5)
-    assert rollout.stopped[:, 0].tolist() == [False, True]
+    stream = EnvStream(task.make_env(3), seed=0)
+    rng = np.random.default_rng(0)
+    policy = constant_policy(task, 1)
+    rollout = collect_rollout(rng, stream, policy, worlds.forbid_yes, config_for(2, 3), num_soft=2)
+    assert rollout.stopped.tolist() == [[False, False, True]] * 2
+    assert (rollout.costs == 1).all()
 
 
-def test_a_streak_ends_with_its_episode():
-    task = worlds.delayed_reward()  # two steps long
-    rollout = rollout_of(task, constant_policy(task, 1), 12, 1, cost=worlds.forbid_yes, patience=3)
-    assert not rollout.stopped.any()
+def test_remembered_noise_is_standard_normal_and_goes_on_in_one_direction():
+    stream = EnvStream(worlds.push_reward().make_env(4), seed=0)
+    rng = np.random.default_rng(0)
+    draws = np.array([stream.next_noise(rng, 2, 0.7) for _ in range(5_000)])  # [t, E, a]
+    assert draws.mean() == pytest.approx(0.0, abs=0.05)
+    assert draws.std() == pytest.approx(1.0, abs=0.05)
+    following = np.mean(draws[1:] * draws[:-1])
+    assert following == pytest.approx(0.7, abs=0.03)
 
 
 def test_the_lagrangian_form_counts_costs_and_ends_nothing():

@@ -21,7 +21,7 @@ from icrl.constraint.backward_step import (
     padded_length,
 )
 from icrl.constraint.features import Features, extract, select_features
-from icrl.constraint.objective import Steps, tail_count
+from icrl.constraint.objective import Steps
 from icrl.errors import InputError
 from icrl.types import Trajectories
 
@@ -42,17 +42,16 @@ def slow_steps(trajectories: Trajectories, features: Features, params: Any, conf
 @pytest.mark.parametrize("weights", [Weights.trajectory, Weights.none])
 def test_two_updates_equal_the_slow_twin(weights: Weights) -> None:
     demos, samples = small_sets()
-    config = BackwardConfig(updates=2, weights=weights, hidden=(3,), demo_tail=0.5, demo_tail_share=0.3)
+    config = BackwardConfig(updates=2, weights=weights, hidden=(3,))
     state = init_constraint(np.random.default_rng(1), FEATURES, config)
     w = np.array([1.0, 0.5, 0.0, 2.0])
     d, s = (slow_steps(x, FEATURES, state.params, config) for x in (demos, samples))
-    count = tail_count(demos.num_steps, 0.3)
-    slow = oracles.adam(lambda p: oracles.loss(p, d, s, w, config, count), state.params, config.learning_rate, 2)
+    slow = oracles.adam(lambda p: oracles.loss(p, d, s, w, config), state.params, config.learning_rate, 2)
     after, info = backward_step(state, demos, samples, FEATURES, config, w)
     for a, b in zip(jax.tree.leaves(after.params), jax.tree.leaves(slow), strict=True):
         np.testing.assert_allclose(np.asarray(a), b, atol=1e-5)
     assert (after.rounds_done, after.updates_done, info.updates_made) == (1, 2, 2)
-    assert info.loss == pytest.approx(oracles.loss(slow, d, s, w, config, count), rel=1e-4)
+    assert info.loss == pytest.approx(oracles.loss(slow, d, s, w, config), rel=1e-4)
     new = oracles.log_zeta(slow, s.inputs, config.activation)
     log_omega = oracles.log_trajectory_weights(new, s.old_log_zeta, s.mask)
     assert info.kl_old_new == pytest.approx(oracles.kl_old_new(log_omega), rel=1e-2)
@@ -62,7 +61,7 @@ def test_two_updates_equal_the_slow_twin(weights: Weights) -> None:
 
 def test_info_holds_plain_numbers_only() -> None:
     demos, samples = small_sets()
-    config = BackwardConfig(updates=2, weights=Weights.none, hidden=(3,), demo_tail=0.5, demo_tail_share=0.3)
+    config = BackwardConfig(updates=2, weights=Weights.none, hidden=(3,))
     _, info = backward_step(
         init_constraint(np.random.default_rng(1), FEATURES, config), demos, samples, FEATURES, config
     )
@@ -71,7 +70,7 @@ def test_info_holds_plain_numbers_only() -> None:
 
 def test_same_inputs_give_the_same_bits() -> None:
     demos, samples = small_sets()
-    config = BackwardConfig(updates=2, weights=Weights.none, hidden=(3,), demo_tail=0.5, demo_tail_share=0.3)
+    config = BackwardConfig(updates=2, weights=Weights.none, hidden=(3,))
     runs = []
     for _ in range(2):
         state = init_constraint(np.random.default_rng(4), FEATURES, config)
@@ -154,25 +153,6 @@ def test_two_backward_steps_trace_once() -> None:
     assert after_first > 0
     assert len(traces) == after_first  # 7 steps are padded to 8: the same shape
     assert state.rounds_done == 2
-
-
-def test_several_strengths_of_the_presumption_trace_once() -> None:
-    traces, real = [], module.loss
-
-    def counted(*arguments: Any) -> Any:
-        traces.append(1)
-        return real(*arguments)
-
-    config = BackwardConfig(updates=2, hidden=(5,), presumption=1.0)
-    state = init_constraint(np.random.default_rng(0), FEATURES, config)
-    demos, samples = small_sets()
-    counts, losses = [], []
-    for strength in (1.0, 0.5):
-        settings = FEATURES, replace(config, presumption=strength), None, counted, samples
-        losses.append(backward_step(state, demos, samples, *settings)[1].loss)
-        counts.append(len(traces))
-    assert counts[0] == counts[1] > 0
-    assert losses[0] > losses[1]
 
 
 @pytest.mark.parametrize(

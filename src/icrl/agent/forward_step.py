@@ -9,12 +9,14 @@ import jax
 import numpy as np
 from gymnasium.vector import VectorEnv
 
+from icrl.agent.cloning import Shown, pulled, with_policy_of
 from icrl.agent.multiplier import multiplier_value, update_multiplier
 from icrl.agent.networks import apply_networks
 from icrl.agent.normalizer import discounted_returns, normalize, reward_scale, update_moments
 from icrl.agent.ppo_lagrangian import Batch, update_policy
 from icrl.agent.rollout import EnvStream, collect_rollout
-from icrl.agent.state import AgentState, policy_of
+from icrl.agent.shield import FORBIDDEN_ABOVE
+from icrl.agent.state import AgentState, make_optimizer, policy_of
 from icrl.config import ForwardConfig, Respect
 from icrl.interrupts import heed_interrupts
 from icrl.tasks.task import Task
@@ -66,6 +68,22 @@ def generator(key: Any) -> np.random.Generator:
     return np.random.default_rng(np.asarray(jax.random.key_data(key), np.uint32).tolist())
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Pace:
+    """How hard an agent is trained at this moment: where it is in its schedule."""
+
+    learning_rate: float = 1.0
+    """Share of the learning rate."""
+    soft: float = 0.0
+    """Share of the environments in which a forbidden step costs a little, instead of ending the episode."""
+    pull: float = 0.0
+    """Strength of the pull towards demonstrations, as a share of the full one."""
+    critics_only: bool = False
+    """The policy stays as it is."""
+    most_log_std: float = math.inf
+    """Noise of continuous actions is cut down to this."""
+
+
 def forward_step(
     key: Any,
     agent: AgentState,
@@ -76,33 +94,74 @@ def forward_step(
     bonus: CostFunction | None = None,
     on_update: Callable[[int], None] | None = None,
     updates: int | None = None,
-    run_share: float = 0.0,
+    pace: Callable[[int], Pace] = lambda _: Pace(),
+    shown: Shown | None = None,
 ) -> tuple[AgentState, ForwardInfo]:
     """Train the agent for `config.steps` environment steps under `cost`, or for so many `updates` of its policy.
 
-    `bonus`, if given, is added to the reward. `run_share`: how much of the whole run is over (`learning_rate_end`).
+    `bonus`, if given, is added to the reward. `pace` says how hard after so many steps of this forward step;
+    `shown` are demonstrations that it may pull towards.
     """
-    rate = np.float32(1.0 - (1.0 - config.learning_rate_end) * run_share)
     rng = generator(key)
     stream = EnvStream(env, seed=int(rng.integers(2**31)))
     infos: list[dict[str, float]] = []
     updates = num_updates(config) if updates is None else updates
+    batch_steps = config.num_envs * config.rollout_steps
     for index in range(updates):
-        rollout = collect_rollout(rng, stream, policy_of(agent, task, config), cost, config)
-        agent, info = update_agent(rng, agent, rollout, stream, config, bonus, cost is not None, rate)
+        now = pace(index * batch_steps)
+        policy = policy_of(agent, task, config, cost)
+        rollout = collect_rollout(rng, stream, policy, cost, config, num_soft=round(now.soft * config.num_envs))
+        agent, info = _updated(rng, agent, rollout, stream, config, bonus, cost is not None, now)
+        if not agent.shape.discrete and now.most_log_std < math.inf:
+            agent = with_less_noise(agent, now.most_log_std)
+        if shown is not None and now.pull > 0:
+            agent = pulled(rng, agent, shown, config, now.pull)
         infos.append(info)
         heed_interrupts()
         if on_update is not None:
-            on_update((index + 1) * config.num_envs * config.rollout_steps)
+            on_update((index + 1) * batch_steps)
     told = cost is not None and config.respect is Respect.lagrangian
     stopped = round(sum(info.pop("stopped_episodes") for info in infos))
     means = {name: float(np.mean([info[name] for info in infos])) for name in infos[0]}
     return agent, ForwardInfo(
         **means,
-        steps=updates * config.num_envs * config.rollout_steps,
+        steps=updates * batch_steps,
         stopped_episodes=stopped,
         multiplier=multiplier_value(agent.multiplier) if told else 0.0,
     )
+
+
+def _updated(
+    rng: np.random.Generator,
+    agent: AgentState,
+    rollout: Rollout,
+    stream: EnvStream,
+    config: ForwardConfig,
+    bonus: CostFunction | None,
+    constrained: bool,
+    pace: Pace,
+) -> tuple[AgentState, dict[str, float]]:
+    """One update at this pace."""
+    if not pace.critics_only:
+        rate = np.float32(pace.learning_rate)
+        return update_agent(rng, agent, rollout, stream, config, bonus, constrained, rate)
+    without_stop = dataclasses.replace(config, target_kl=None)  # the policy is put back: how far it moved is nothing
+    new, info = update_agent(rng, agent, rollout, stream, without_stop, bonus, constrained)
+    params = with_policy_of(new.params, agent.params, agent.shape)
+    return dataclasses.replace(
+        new,
+        params=params,
+        optimizer=make_optimizer(config).init(params),  # its moments are of a policy that did not move
+        observation_moments=agent.observation_moments,
+    ), info
+
+
+def with_less_noise(agent: AgentState, most_log_std: float) -> AgentState:
+    """The agent with no more noise in its actions than this: log σ, the last of its parameters, is cut down to it."""
+    params = np.array(agent.params)
+    log_std = params[-agent.shape.num_actions :]
+    np.minimum(log_std, most_log_std, out=log_std)
+    return dataclasses.replace(agent, params=params)
 
 
 def report_onwards(report: Callable[[int], None], before: int, done: int) -> None:
@@ -139,7 +198,7 @@ def update_agent(
     agent = dataclasses.replace(
         agent,
         return_moments=return_moments,
-        lowest_reward=min(agent.lowest_reward, float(np.quantile(rewards, 0.01))),
+        lowest_reward=lowest_reward(agent.lowest_reward, rewards),
     )
     batch = make_batch(agent, rollout, rewards, config)
     num_rows = rewards.size
@@ -164,6 +223,20 @@ def update_agent(
     return agent, scalars | {"reward": float(np.mean(rollout.rewards)), "cost": mean_cost, "stopped_episodes": stopped}
 
 
+_FORGETTING = 0.1
+
+
+def lowest_reward(before: float, rewards: FloatArray) -> float:
+    """What an agent that does badly earns per step over a while, at most 0: down at once, up slowly as agents learn.
+
+    rewards [T, E]: means over T, of which the lowest.
+    """
+    now = min(0.0, float(np.quantile(np.mean(rewards, axis=0), 0.01)))
+    if now < before:
+        return now
+    return (1.0 - _FORGETTING) * before + _FORGETTING * now
+
+
 def forced_end_value(agent: AgentState, config: ForwardConfig, scale: float) -> float:
     """What ending an episode for breaking the constraint is worth, in scaled rewards: less than anything that follows.
 
@@ -179,6 +252,8 @@ def make_batch(agent: AgentState, rollout: Rollout, rewards: FloatArray, config:
     """Scale what the networks see, and value the states that episodes were cut in."""
     scale = reward_scale(agent.return_moments) if config.normalize_rewards else 1.0
     scaled = np.clip(rewards * scale, -_REWARD_CLIP, _REWARD_CLIP) if config.normalize_rewards else rewards
+    if config.respect is Respect.terminate:  # where no episode ends for it, a forbidden step costs a little
+        scaled = scaled - config.terminate.penalty * (rollout.costs > FORBIDDEN_ABOVE)
     scaled = np.where(rollout.stopped, forced_end_value(agent, config, scale), scaled)  # that step pays nothing else
     terminated, truncated = rollout.terminated, rollout.truncated
     if config.cut_is_end:

@@ -1,15 +1,18 @@
 """Stepping a vector environment with a policy: rollouts for the forward step, trajectories for the backward one."""
 
+import math
+
 import numpy as np
 from gymnasium.vector import VectorEnv
 
+from icrl.agent.shield import FORBIDDEN_ABOVE
 from icrl.agent.state import Policy
 from icrl.config import ForwardConfig, Respect
 from icrl.types import AnyArray, BoolArray, CostFunction, FloatArray, Rollout, Trajectories
 
 
 class EnvStream:
-    """An environment in motion: where each episode is, and for how long it has been breaking the constraint.
+    """An environment in motion: where each episode is.
 
     The environment resets nothing by itself (see `Task.make_env`); the stream resets what has ended.
     """
@@ -17,10 +20,10 @@ class EnvStream:
     def __init__(self, env: VectorEnv, seed: int) -> None:
         self.env = env
         self.observations: FloatArray = np.asarray(env.reset(seed=seed)[0], np.float32)
-        self.streak = np.zeros(env.num_envs, np.int64)
-        """[E]: forbidden steps in a row."""
         self.carried_return = np.zeros(env.num_envs)
         """[E]: discounted return so far, for the reward normaliser."""
+        self.noise: FloatArray | None = None
+        """[E, a]: the last standard normal draws of continuous actions, where those that follow remember them."""
 
     def step(self, actions: AnyArray) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
         """Next observations, rewards, terminated, truncated; nothing is reset yet."""
@@ -32,13 +35,29 @@ class EnvStream:
         """Start new episodes where the old ones ended."""
         if ended.any():
             self.observations = np.asarray(self.env.reset(options={"reset_mask": ended})[0], np.float32)
-            self.streak[ended] = 0
+
+    def next_noise(self, rng: np.random.Generator, num_actions: int, memory: float) -> FloatArray:
+        """εₜ = ρ εₜ₋₁ + √(1 − ρ²) N(0, I): each draw is standard normal, and they go on in one direction for a while."""
+        fresh = rng.standard_normal((self.env.num_envs, num_actions), dtype=np.float32)
+        if self.noise is not None:
+            fresh *= np.float32(math.sqrt(1.0 - memory**2))
+            fresh += np.float32(memory) * self.noise
+        self.noise = fresh
+        return fresh
 
 
 def collect_rollout(
-    rng: np.random.Generator, stream: EnvStream, policy: Policy, cost: CostFunction | None, config: ForwardConfig
+    rng: np.random.Generator,
+    stream: EnvStream,
+    policy: Policy,
+    cost: CostFunction | None,
+    config: ForwardConfig,
+    num_soft: int = 0,
 ) -> Rollout:
-    """T steps of E environments under the policy; with `terminate`, episodes that break the constraint end."""
+    """T steps of E environments under the policy.
+
+    With `terminate`, a forbidden step ends its episode, but in the first `num_soft` environments.
+    """
     steps, num_envs = config.rollout_steps, stream.env.num_envs
     observations = np.empty((steps, *stream.observations.shape), np.float32)
     next_observations = np.empty_like(observations)
@@ -49,15 +68,16 @@ def collect_rollout(
     stops = cost is not None and config.respect is Respect.terminate
     for t in range(steps):
         observations[t] = stream.observations
-        action = policy.act(rng, stream.observations)
-        actions.append(action)
-        env_action = policy.to_env(action)
-        env_actions.append(env_action)
-        next_observations[t], rewards[t], terminated[t], truncated[t] = stream.step(env_action)
+        noise = None
+        if policy.layers.log_std is not None and config.noise_memory > 0:
+            noise = stream.next_noise(rng, len(policy.layers.log_std), config.noise_memory)
+        choice = policy.choose(rng, stream.observations, noise)
+        actions.append(choice.drawn)
+        env_actions.append(choice.taken)
+        next_observations[t], rewards[t], terminated[t], truncated[t] = stream.step(choice.taken)
         if stops and cost is not None:
-            costs[t] = cost(observations[t], env_action)
-            stream.streak = np.where(costs[t] > config.terminate.threshold, stream.streak + 1, 0)
-            stopped[t] = stream.streak >= config.terminate.patience
+            costs[t] = cost(observations[t], choice.taken) if choice.costs is None else choice.costs
+            stopped[t, num_soft:] = costs[t, num_soft:] > FORBIDDEN_ABOVE
             terminated[t] |= stopped[t]
         stream.reset_ended(terminated[t] | truncated[t])
     given = np.stack(env_actions)
@@ -89,7 +109,7 @@ def sample_trajectories(
     actions: list[AnyArray] = []
     for t in range(horizon):
         all_observations[:, t] = np.where(alive[:, None], observations, 0.0)
-        action = policy.to_env(policy.act(rng, observations))
+        action = policy.choose(rng, observations).taken
         actions.append(np.where(alive if action.ndim == 1 else alive[:, None], action, np.zeros_like(action)))
         observations, reward, terminated, truncated, _ = env.step(action)
         observations = np.asarray(observations, np.float32)

@@ -8,13 +8,14 @@ import gymnasium as gym
 import numpy as np
 import optax
 
-from icrl.agent.distributions import sample_categorical, sample_gaussian
+from icrl.agent.distributions import log_softmax, sample_categorical, sample_gaussian
 from icrl.agent.multiplier import init_multiplier
 from icrl.agent.networks import NetworkShape, PolicyLayers, apply_policy, init_params, network_shape, policy_layers
 from icrl.agent.normalizer import RunningMoments, Scaling, init_moments, scaling
+from icrl.agent.shield import FORBIDDEN_ABOVE, Shield, Shielded, nearest_allowed, redrawn_choices
 from icrl.config import ForwardConfig, Respect
 from icrl.tasks.task import Task
-from icrl.types import AnyArray, FloatArray
+from icrl.types import AnyArray, CostFunction, FloatArray
 
 UNBOUNDED = 1e6
 """A bound of an action space beyond this is none: it only says which floats there are."""
@@ -59,9 +60,20 @@ def action_unit(space: gym.spaces.Box | gym.spaces.Discrete) -> ActionUnit | Non
     return ActionUnit(((low + high) / 2).astype(np.float32), ((high - low) / 2).astype(np.float32))
 
 
+class Choice(NamedTuple):
+    """What a policy does in B states."""
+
+    drawn: AnyArray
+    """[B, a] float, as the policy made it (its unit, unclipped), or [B] integer: what its update sees"""
+    taken: AnyArray
+    """[B, a] float, as the environment is given it (its unit, clipped, shielded), or [B] integer"""
+    costs: FloatArray | None
+    """[B]: cost of what is taken; None without a shield"""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """A stochastic policy for raw observations; actions come inside the action space."""
+    """A policy for raw observations; what it takes lies inside the action space."""
 
     layers: PolicyLayers
     moments: RunningMoments | None
@@ -69,19 +81,77 @@ class Policy:
     action_space: gym.spaces.Box | gym.spaces.Discrete
     unit: ActionUnit | None = None
     """Of continuous actions; None: the environment's."""
+    shield: Shield | None = None
+    """Replaces forbidden actions by allowed ones; None: whatever is drawn is taken."""
+    greedy: bool = False
+    """It acts at its mode: the mean, or the likeliest choice."""
 
     @cached_property
     def scaling(self) -> Scaling | None:
         """The moments, made ready once for the many steps of a rollout."""
-        return None if self.moments is None else scaling(self.moments)
+        if self.moments is None:
+            return None
+        return scaling(self.moments)
+
+    def outputs(self, observations: FloatArray) -> FloatArray:
+        """Means or logits [B, a] for raw observations [B, o]."""
+        inputs = observations if self.scaling is None else self.scaling.apply(observations)
+        return apply_policy(self.layers, inputs)
 
     def act(self, rng: np.random.Generator, observations: FloatArray) -> AnyArray:
-        """Sample actions [B, a] (unclipped, in the policy's unit) or [B] for raw observations [B, o]."""
-        inputs = observations if self.scaling is None else self.scaling.apply(observations)
-        outputs = apply_policy(self.layers, inputs)
+        """Actions [B, a] (unclipped, in the policy's unit) or [B] for raw observations [B, o]."""
+        return self._drawn(rng, self.outputs(observations), None)
+
+    def _drawn(self, rng: np.random.Generator, outputs: FloatArray, noise: FloatArray | None) -> AnyArray:
         if self.layers.log_std is None:
+            if self.greedy:
+                return np.asarray(np.argmax(outputs, axis=-1), np.int64)
             return sample_categorical(rng, outputs)
+        if self.greedy:
+            return outputs
+        if noise is not None:
+            return np.asarray(outputs + np.exp(self.layers.log_std) * noise, np.float32)
         return sample_gaussian(rng, outputs, self.layers.log_std)
+
+    def choose(self, rng: np.random.Generator, observations: FloatArray, noise: FloatArray | None = None) -> Choice:
+        """Draw actions, and take them or, where the shield forbids them, others in their place.
+
+        `noise` [B, a], if given, stands for the standard normal draws of continuous actions.
+        """
+        outputs = self.outputs(observations)
+        drawn = self._drawn(rng, outputs, noise)
+        taken = self.to_env(drawn)
+        if self.shield is None:
+            return Choice(drawn, taken, None)
+        costs = np.asarray(self.shield.cost(observations, taken))
+        rows = np.flatnonzero(costs > FORBIDDEN_ABOVE)
+        if len(rows) == 0:
+            return Choice(drawn, taken, costs)
+        shielded = self._shielded(rng, self.shield, observations[rows], taken[rows], outputs[rows])
+        taken = taken.copy()
+        taken[rows] = shielded.actions
+        costs = costs.copy()
+        costs[rows] = self.shield.cost(observations[rows], shielded.actions)
+        return Choice(drawn, taken, costs)
+
+    def _shielded(
+        self,
+        rng: np.random.Generator,
+        shield: Shield,
+        observations: FloatArray,
+        actions: AnyArray,
+        outputs: FloatArray,
+    ) -> Shielded:
+        """Allowed actions in place of forbidden ones, where there are any."""
+        if isinstance(self.action_space, gym.spaces.Discrete):
+            log_probs = log_softmax(outputs.astype(np.float64), np)
+            drawing = None if self.greedy else rng
+            return redrawn_choices(drawing, shield.forbids, observations, actions, log_probs)
+        unit = action_unit(self.action_space)
+        assert unit is not None
+        low = np.maximum(self.action_space.low, unit.centre - unit.scale)
+        high = np.minimum(self.action_space.high, unit.centre + unit.scale)
+        return nearest_allowed(rng, shield.forbids, observations, actions, low, high)
 
     def to_env(self, actions: AnyArray) -> AnyArray:
         """What the environment is given: continuous actions in its own unit, clipped to the space (fidelity F24)."""
@@ -115,11 +185,22 @@ def init_agent(rng: np.random.Generator, task: Task, config: ForwardConfig) -> A
     )
 
 
-def policy_of(agent: AgentState, task: Task, config: ForwardConfig) -> Policy:
-    """The agent's policy as it is now."""
+def policy_of(
+    agent: AgentState,
+    task: Task,
+    config: ForwardConfig,
+    cost: CostFunction | None = None,
+    greedy: bool = False,
+) -> Policy:
+    """The agent's policy as it is now; with a `cost` and where the settings want it, behind a shield."""
+    shield = None
+    if cost is not None and config.shield:
+        shield = Shield(cost=cost)
     return Policy(
         layers=policy_layers(agent.params, agent.shape),
         moments=agent.observation_moments if config.normalize_observations else None,
         action_space=task.action_space,
         unit=action_unit(task.action_space),
+        shield=shield,
+        greedy=greedy,
     )

@@ -5,17 +5,15 @@ import jax.numpy as jnp
 
 from icrl.config import BackwardConfig
 from icrl.constraint.network import Params, log_feasibility, logits
-from icrl.constraint.objective import Innocents, LossInfo, Steps, masked_mean
+from icrl.constraint.objective import LossInfo, Steps, masked_mean
 
 
 def cross_entropy(
     params: Params,
     demos: Steps,
     samples: Steps,
-    innocents: Innocents | None,
     sample_weights: jax.Array,
     config: BackwardConfig,
-    num_tail: int,
 ) -> tuple[jax.Array, LossInfo]:
     """−mean_D log ζ − mean_S log(1 − ζ): the loss of a classifier, and of GAIL's discriminator. -> [], info.
 
@@ -25,14 +23,9 @@ def cross_entropy(
     sample_logits = logits(params, samples.inputs, config.activation, jnp)
     log_zeta_demos = log_feasibility(demo_logits, jnp)
     gain = masked_mean(log_zeta_demos, demos.mask) + masked_mean(log_feasibility(-sample_logits, jnp), samples.mask)
-    off = jnp.zeros(())
     info = LossInfo(
         gain=gain,
         cost_demos=masked_mean(-jnp.expm1(log_zeta_demos), demos.mask),
         cost_samples=masked_mean(-jnp.expm1(log_feasibility(sample_logits, jnp)), samples.mask),
-        demo_tail=off,
-        smoothness=off,
-        presumption=off,
-        feature_use=off,
     )
     return -gain, info

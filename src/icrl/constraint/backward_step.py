@@ -5,7 +5,6 @@ once per shape. Zeta moves from θ̄, the parameters at entry, at most as far as
 """
 
 import math
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ from icrl.config import BackwardConfig, KLUnit
 from icrl.constraint.features import Features, extract
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.network import Params, init_params, log_feasibility, logits, to_numpy
-from icrl.constraint.objective import Innocents, LossInfo, Objective, Steps, loss, mean_length, tail_count
+from icrl.constraint.objective import LossInfo, Objective, Steps, loss, mean_length
 from icrl.constraint.weights import effective_sample_size, kl_new_old, kl_old_new, log_trajectory_weights
 from icrl.errors import InputError
 from icrl.types import AnyArray, CostFunction, FloatArray, Trajectories
@@ -50,14 +49,6 @@ class BackwardInfo(NamedTuple):
     """Mean of 1 - ζ over demonstrated steps."""
     cost_samples: float
     """Mean of 1 - ζ over sampled steps."""
-    demo_tail: float
-    """Mean -log ζ of the worst demonstrated steps (0 when off)."""
-    smoothness: float
-    """Mean squared gradient of the logit in its inputs (0 when off)."""
-    presumption: float
-    """Mean -log ζ of the steps that are presumed innocent (0 when there are none)."""
-    feature_use: float
-    """How much ζ uses its inputs: the group lasso (0 when off)."""
     kl_old_new: float
     """KL(old || new) on S, in the unit of the limits (`kl_unit`)."""
     kl_new_old: float
@@ -97,27 +88,26 @@ def backward_step(
     config: BackwardConfig,
     sample_weights: FloatArray | None = None,
     objective: Objective = loss,
-    innocents: Trajectories | None = None,
 ) -> tuple[ConstraintState, BackwardInfo]:
-    """Up to B Adam steps on the objective, from θ̄ = `state.params`; a step that breaks a KL limit is cut and last.
+    """Up to B Adam steps on the objective, from θ̄ = `state.params`.
 
-    `sample_weights` [N_S] >= 0 say how much evidence each sampled trajectory is (None: 1 each; 0: none at all);
-    `innocents` are trajectories that nobody meant, such as an untrained agent's.
+    A step that breaks a KL limit is cut, and is the last. `sample_weights` [N_S] >= 0 say how much
+    evidence each sampled trajectory is (None: 1 each; 0: none at all).
     """
     demo_steps = _as_steps(demos, features, "demonstrations")
     sample_steps = _as_steps(samples, features, "samples")
-    presumed = None
-    if innocents is not None:
-        presumed = Innocents(
-            _as_steps(innocents, features, "innocent trajectories"), jnp.asarray(config.presumption, jnp.float32)
-        )
     weights = _check_weights(sample_weights, samples.num_trajectories)
     learning_rate = np.float32(config.learning_rate * config.learning_rate_decay**state.rounds_done)
-    num_tail = tail_count(demos.num_steps, config.demo_tail_share)
     end, total, parts, measures = _run_updates(
-        state.params, state.opt_state, learning_rate, demo_steps, sample_steps, presumed, weights,
-        replace(config, presumption=0.0), num_tail, objective,
-    )  # fmt: skip
+        params=state.params,
+        opt_state=state.opt_state,
+        learning_rate=learning_rate,
+        demos=demo_steps,
+        samples=sample_steps,
+        sample_weights=weights,
+        config=config,
+        objective=objective,
+    )
     updates_made = int(end.updates_made)
     info = BackwardInfo(
         loss=float(total),
@@ -132,7 +122,7 @@ def backward_step(
         raise InputError(
             f"the backward step diverged: loss {info.loss}, gradient norm {info.gradient_norm} after {updates_made} "
             f"updates (learning rate {learning_rate:g}, weights {config.weights}). Check that the data are finite; "
-            f"lower backward.learning_rate, or use backward.weights none with a backward.sample_floor such as -3."
+            f"lower backward.learning_rate, or use backward.weights none."
         )
     return ConstraintState(end.params, end.opt_state, state.rounds_done + 1, state.updates_done + updates_made), info
 
@@ -285,17 +275,15 @@ def _shorten(params: Params, step: Params, samples: Steps, config: BackwardConfi
     return at(halvings), halvings > 0
 
 
-@partial(jax.jit, static_argnames=("config", "num_tail", "objective"))
+@partial(jax.jit, static_argnames=("config", "objective"))
 def _run_updates(
     params: Params,
     opt_state: Any,
     learning_rate: jax.Array,
     demos: Steps,
     samples: Steps,
-    innocents: Innocents | None,
     sample_weights: jax.Array,
     config: BackwardConfig,
-    num_tail: int,
     objective: Objective,
 ) -> tuple[_Loop, jax.Array, LossInfo, dict[str, jax.Array]]:
     """The loop over updates; then loss, its parts and the KLs at the parameters it ends with."""
@@ -308,7 +296,11 @@ def _run_updates(
 
     def update(loop: _Loop) -> _Loop:
         gradient, _ = jax.grad(objective, has_aux=True)(
-            loop.params, demos, samples, innocents, sample_weights, config, num_tail
+            loop.params,
+            demos,
+            samples,
+            sample_weights,
+            config,
         )
         direction, opt_state = _optimizer().update(gradient, loop.opt_state)
         step = jax.tree.map(lambda d: -learning_rate * d, direction)
@@ -320,5 +312,5 @@ def _run_updates(
 
     start = _Loop(params, opt_state, jnp.zeros(()), jnp.asarray(0), jnp.asarray(False))
     end = jax.lax.while_loop(goes_on, update, start)
-    total, parts = objective(end.params, demos, samples, innocents, sample_weights, config, num_tail)
+    total, parts = objective(end.params, demos, samples, sample_weights, config)
     return end, total, parts, _measure(end.params, samples, config)

@@ -1,6 +1,6 @@
 """`LearnedConstraint`: the artefact. NumPy in, NumPy out; two files on disk; neither needs jax nor pickle.
 
-A directory holds `constraint.safetensors` (zeta's layers, or its table) and `card.json` (what the inputs are, where it
+A directory holds `constraint.safetensors` (zeta's layers, its table or its region) and `card.json` (what the inputs are, where it
 came from).
 """
 
@@ -21,6 +21,7 @@ from safetensors.numpy import save as save_tensors
 from icrl.config import Activation
 from icrl.constraint.features import Features, extract, match
 from icrl.constraint.network import Layer, Params, log_feasibility, logits
+from icrl.constraint.region import Region, RegionAxis
 from icrl.constraint.table import Table
 from icrl.errors import InputError
 from icrl.types import AnyArray, BoolArray, FloatArray
@@ -45,7 +46,9 @@ class LearnedConstraint:
     activation: Activation = Activation.tanh
     """Non-linearity of the hidden layers."""
     table: Table | None = None
-    """Zeta as a table, for the tabular methods; None: zeta is a network."""
+    """Zeta as a table, for the tabular methods; None: zeta is a network or a region."""
+    region: Region | None = None
+    """Zeta as a region of a few features; None: zeta is a network or a table."""
     threshold: float = 0.5
     """A pair is feasible when ζ is at least this."""
     card: dict[str, Any] = field(default_factory=dict)
@@ -55,7 +58,13 @@ class LearnedConstraint:
         """Validate."""
         if not 0 < self.threshold < 1:
             raise InputError(f"a constraint's threshold must be in (0, 1), got {self.threshold!r}.")
-        if self.table is None:
+        if self.region is not None:
+            if self.params or self.table is not None or self.region.num_inputs > self.features.num_features:
+                raise InputError(
+                    f"a constraint is a network, a table or a region, and a region over {self.region.num_inputs} "
+                    f"inputs needs as many features: got {self.features.num_features}."
+                )
+        elif self.table is None:
             _check_params(self.params, self.features.num_features)
             _check_overflow(self.params, self.features, self.activation)
         elif self.params or self.table.num_inputs != self.features.num_features:
@@ -67,6 +76,8 @@ class LearnedConstraint:
     def logits(self, observations: AnyArray, actions: AnyArray) -> FloatArray:
         """Logit of ζ. Shapes: observations [..., o], actions [..., a] (or integer [...] when discrete) -> [...]."""
         inputs = _inputs(self.features, observations, actions)
+        if self.region is not None:
+            return self.region.logits(inputs)
         if self.table is not None:
             return self.table.logits(inputs)
         return np.asarray(logits(self.params, inputs, self.activation))
@@ -84,6 +95,18 @@ class LearnedConstraint:
     def is_feasible(self, observations: AnyArray, actions: AnyArray) -> BoolArray:
         """ζ(s, a) >= threshold. Shapes as in `logits`."""
         return np.asarray(self.feasibility(observations, actions) >= self.threshold)
+
+    def with_caution(self, caution: float) -> "LearnedConstraint":
+        """The same constraint with its wall elsewhere between demonstrations (1) and evidence (0); both are in it."""
+        if self.region is None:
+            raise InputError(
+                "only a constraint that was found by search has a caution: this one is a network or a table."
+            )
+        return replace(self, region=self.region.with_caution(caution))
+
+    def with_card(self, card: dict[str, Any]) -> "LearnedConstraint":
+        """The same constraint with another card."""
+        return replace(self, card=card)
 
     def for_task(self, task: "Task") -> "LearnedConstraint":
         """The same constraint on another task: its features are found there by name."""
@@ -125,7 +148,9 @@ def load_constraint(directory: str | os.PathLike[str]) -> LearnedConstraint:
         checksum = card["checksum"]
         features, threshold = _parse_definition(definition)
         # the first cards had no kind: they are networks
-        parse = {"network": _parse_network, "table": _parse_table}[definition.get("kind", "network")]
+        parse = {"network": _parse_network, "table": _parse_table, "region": _parse_region}[
+            definition.get("kind", "network")
+        ]
     except InputError:
         raise
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
@@ -210,6 +235,10 @@ def _check_overflow(params: Params, features: Features, activation: Activation) 
 
 def _tensors(constraint: LearnedConstraint) -> dict[str, AnyArray]:
     """What `constraint.safetensors` holds."""
+    if constraint.region is not None:
+        region = constraint.region
+        nodes = {f"axis{i}.nodes": np.asarray(axis.nodes, np.float64) for i, axis in enumerate(region.axes)}
+        return nodes | {"depth": region.depth}
     if constraint.table is not None:
         return {"table.rows": constraint.table.rows, "table.feasibility": constraint.table.feasibility}
     tensors: dict[str, AnyArray] = {}
@@ -221,7 +250,16 @@ def _tensors(constraint: LearnedConstraint) -> dict[str, AnyArray]:
 def _definition(constraint: LearnedConstraint) -> dict[str, Any]:
     """All of `card.json` that decides what the function is."""
     features, table = constraint.features, constraint.table
-    if table is None:
+    form: dict[str, Any]
+    if constraint.region is not None:
+        region = constraint.region
+        form = {
+            "kind": "region",
+            "axes": [list(axis.columns) for axis in region.axes],
+            "caution": region.caution,
+            "evidence_depth": region.evidence_depth,
+        }
+    elif table is None:
         sizes = [features.num_features, *(int(layer.bias.shape[0]) for layer in constraint.params)]
         form = {"kind": "network", "activation": constraint.activation.value, "layer_sizes": sizes}
     else:
@@ -293,6 +331,26 @@ def _text(value: Any) -> str:
         raise ValueError(f"expected text, got {value!r:.40}")
     value.encode()  # half of a surrogate pair passes for text until it is written
     return value
+
+
+def _parse_region(tensors: dict[str, AnyArray], definition: dict[str, Any]) -> dict[str, Any]:
+    """The region over the axes that the card states."""
+    blocks = [tuple(_whole(column) for column in block) for block in definition["axes"]]
+    expected = sorted(["depth", *(f"axis{i}.nodes" for i in range(len(blocks)))])
+    if sorted(tensors) != expected:
+        raise InputError(f"expected the tensors {', '.join(expected)}, got {', '.join(sorted(tensors))}.")
+    if not all(block and block == tuple(range(block[0], block[0] + len(block))) for block in blocks):
+        raise ValueError(f"an axis must be one column or several in a row, got {blocks!r:.80}")
+    if tensors["depth"].dtype != np.float32 or any(tensors[n].dtype != np.float64 for n in expected if n != "depth"):
+        raise ValueError("depth must be float32, nodes float64")
+    axes = tuple(RegionAxis(columns=block, nodes=tensors[f"axis{i}.nodes"]) for i, block in enumerate(blocks))
+    region = Region(
+        axes=axes,
+        depth=tensors["depth"],
+        evidence_depth=_number(definition["evidence_depth"]),
+        caution=_number(definition["caution"]),
+    )
+    return {"region": region}
 
 
 def _parse_table(tensors: dict[str, AnyArray], definition: dict[str, Any]) -> dict[str, Any]:

@@ -15,13 +15,13 @@ from icrl.errors import InputError, unknown_name
 from icrl.presets import default
 from icrl.tasks.registry import make_scenario
 from icrl.tasks.task import Task
-from icrl.types import CostFunction
+from icrl.types import AnyArray, CostFunction, FloatArray
 
 Meter = Callable[[], int]
 """Does one chunk of work -> environment steps made."""
 
-NEVER = 0.999
-"""A fresh zeta costs about 1/2 everywhere: with this threshold its cost is computed and no episode ends."""
+_SHARE = 0.5
+"""A fresh zeta costs about 1/2 everywhere: half of that is computed alike, and ends no episode."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,6 @@ def forward_config(setting: Setting, respect: Respect) -> ForwardConfig:
         minibatch=math.gcd(config.minibatch, rows),
         hidden=(setting.width, setting.width),
         respect=respect,
-        terminate=replace(config.terminate, threshold=NEVER),
     )
 
 
@@ -117,7 +116,12 @@ def fresh_cost(task: Task, name: str) -> CostFunction:
 
     backward = default(name).backward
     features = select_features(task, None, backward.input_clip)
-    return constraint_cost(init_constraint(np.random.default_rng(0), features, backward), features, backward)
+    whole = constraint_cost(init_constraint(np.random.default_rng(0), features, backward), features, backward)
+
+    def cost(observations: AnyArray, actions: AnyArray) -> FloatArray:
+        return np.asarray(_SHARE * whole(observations, actions))
+
+    return cost
 
 
 def rollout_meter(setting: Setting) -> Meter:

@@ -27,12 +27,10 @@ class VisitedPairs:
         self.parts = [] if demos is None else [pairs_of(demos, _EVERY)]
         self.recorder = VisitRecorder()
 
-    def add(
-        self, samples: Trajectories, number: int, weights: FloatArray | None, innocents: Trajectories | None
-    ) -> None:
-        """Keep some of what the agents of round `number` did and, once, of what chance does."""
+    def add(self, samples: Trajectories, number: int, weights: FloatArray | None) -> None:
+        """Keep some of what the agents of round `number` did; `weights`: how much is evidence."""
         self.parts.append(pairs_of(samples, _EVERY))
-        self.recorder.add_round(samples, number, weights, innocents)
+        self.recorder.add(samples, number, weights)
 
     def save(self, directory: Path) -> None:
         """Write `visited.npz`: what can be kept for later, the demonstrations left out."""

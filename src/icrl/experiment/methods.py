@@ -10,7 +10,6 @@ from icrl.baselines.binary_classifier import cross_entropy
 from icrl.baselines.gail_constraint import log_feasibility_bonus
 from icrl.baselines.greedy import learn_greedy
 from icrl.config import LearnConfig
-from icrl.constraint.backward_step import freeze
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.objective import Objective, loss
 from icrl.demos.dataset import Demonstrations
@@ -37,8 +36,6 @@ class Snapshot(NamedTuple):
     """`agent/...` and `constraint/...`."""
     evidence_weights: FloatArray | None = None
     """[N]: how much each sample counts as evidence; None: the method learns no constraint from samples."""
-    innocents: Trajectories | None = None
-    """What chance does, where a method presumes it innocent."""
 
 
 OnSnapshot = Callable[[Snapshot], None]
@@ -82,13 +79,22 @@ def run_rounds(
 
     def snapshot(last: Round) -> Snapshot:
         metrics = agent_metrics(last.forward_info, last.samples)
-        metrics |= {f"constraint/{name}": value for name, value in last.backward_info._asdict().items()}
-        constraint = freeze(last.constraint, last.features, config.backward, {**card, "steps": last.steps})
-        policy = policy_of(last.agent, task, config.forward)
+        told = {**last.constraint_info, "phase": last.phase.value, "moved": last.moved, "why": last.why}
+        metrics |= {f"constraint/{name}": value for name, value in told.items()}
+        constraint = last.constraint
+        if constraint is not None:
+            constraint = constraint.with_card({**card, **constraint.card, "steps": last.steps})
+        policy = policy_of(last.agent, task, config.forward, last.cost, last.greedy)
         return Snapshot(
-            last.number, rounds, last.steps, policy, constraint, last.samples, metrics,
-            last.evidence_weights, last.innocents,
-        )  # fmt: skip
+            number=last.number,
+            rounds=rounds,
+            steps=last.steps,
+            policy=policy,
+            constraint=constraint,
+            samples=last.samples,
+            metrics=metrics,
+            evidence_weights=last.evidence_weights,
+        )
 
     def round_done(last: Round) -> None:
         on_snapshot(snapshot(last))
@@ -142,7 +148,7 @@ def run_agent(
     """The forward step alone, under a pressure that does not change; `constraint`, if any, is what is saved with it."""
 
     def snapshot(last: AgentRound) -> Snapshot:
-        policy = policy_of(last.agent, task, config.forward)
+        policy = policy_of(last.agent, task, config.forward, pressure.cost)
         found = agent_metrics(last.forward_info, last.samples) | metrics
         return Snapshot(last.number, last.rounds, last.steps, policy, constraint, last.samples, found)
 

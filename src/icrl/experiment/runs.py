@@ -98,7 +98,7 @@ def run_learning(
 
     def save(snapshot: Snapshot) -> None:
         truth = _judge_if_known(scenario, snapshot.samples)
-        visited.add(snapshot.samples, snapshot.number, snapshot.evidence_weights, snapshot.innocents)
+        visited.add(snapshot.samples, snapshot.number, snapshot.evidence_weights)
         metrics: dict[str, Any] = {
             "round": snapshot.number,
             "steps": snapshot.steps,

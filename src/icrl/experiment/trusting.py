@@ -11,6 +11,7 @@ from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
 from icrl.evaluate import calibration, confusion, judge_constraint
 from icrl.experiment.run_directory import CONFIG, CONSTRAINT, RunDirectory
+from icrl.experiment.runs import RunSpec
 from icrl.experiment.specs import spec_from_json
 from icrl.explain.judged import Judged, judge_pairs
 from icrl.tasks.task import Scenario, Task
@@ -20,8 +21,8 @@ from icrl.trust.coverage import check_coverage, measure_coverage
 from icrl.trust.ensemble import check_ensemble, measure_disagreement
 from icrl.trust.held_out import NAME as HELD_OUT
 from icrl.trust.held_out import REPRODUCED, check_held_out, held_out_alarms, reproduction
-from icrl.trust.refit import find_refit, is_missing
-from icrl.trust.returns import check_returns
+from icrl.trust.refit import find_refit
+from icrl.trust.returns import HIGHER, check_returns
 from icrl.types import Trajectories
 from icrl.visited import VISITED, Visited, load_visited
 
@@ -47,23 +48,15 @@ def judge_run(
     """Every check that can be made of a run. `played`: fresh episodes of its agent; `others`: runs with other seeds
     (None: those beside it)."""
     constraint = load_constraint(directory / CONSTRAINT)
-    config = RunDirectory(directory).config()
+    spec = spec_from_json(RunDirectory(directory).config())
     visited = load_visited(directory / VISITED) if (directory / VISITED).exists() else None
     judged = None if demos is None else judge_pairs(constraint, demos.trajectories, visited)
-    spec = spec_from_json(config)
-
-    def missing() -> bool | None:
-        if spec.method != "icrl" or spec.constraint is not None or demos is None or visited is None:
-            return None
-        on_fold(0, 1)
-        return is_missing(constraint, spec.config, demos, visited, played)
-
     return Verdict(
         (
-            _held_out(config, task, constraint, demos, visited, judged, on_fold),
+            _held_out(spec, task, constraint, demos, visited, judged, on_fold),
             _coverage(constraint, judged, visited),
             _ensemble(directory, constraint, judged, siblings(directory) if others is None else others),
-            check_returns(constraint, played, demos, spec.config.evidence_margin, missing),
+            check_returns(constraint, played, demos, HIGHER, missing=lambda: None),
         )
     )
 
@@ -103,7 +96,7 @@ def siblings(directory: Path) -> list[Path]:
 
 
 def _held_out(
-    config: dict[str, Any],
+    spec: RunSpec,
     task: Task,
     constraint: LearnedConstraint,
     demos: Demonstrations | None,
@@ -113,12 +106,11 @@ def _held_out(
 ) -> Check:
     if demos is None or judged is None:
         return Check(HELD_OUT, Level.unknown, "the demonstrations of this run are not at hand", {})
-    if config.get("constraint") is not None:
+    if spec.constraint is not None:
         return check_held_out(constraint, demos, None, "the constraint was learned elsewhere")
     if demos.trajectories.num_trajectories < 2:
         return check_held_out(constraint, demos, None, "with one demonstrated episode it cannot be known")
-    spec = spec_from_json(config)
-    refit = find_refit(spec.method, task, constraint.features, spec.config, demos, visited)
+    refit = find_refit(spec.method, task, constraint, spec.config, visited)
     if refit is None:
         return check_held_out(constraint, demos, None, "the run kept no samples to fit ζ to again")
     on_fold(0, 1)

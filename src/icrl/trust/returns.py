@@ -11,6 +11,8 @@ from icrl.trust.check import Check, Level
 from icrl.types import Trajectories
 
 NAME = "returns"
+HIGHER = 1.0
+"""Earning this share more than the demonstrations is much more: the agent earns twice as much."""
 LOWER = 0.3
 """Earning this share less than the demonstrations is much less."""
 DISOBEYS = 0.05

@@ -1,0 +1,193 @@
+"""What an agent may learn from demonstrations before and while it learns from reward: a clone, and a pull towards it.
+
+A cloned agent stays feasible for a long time whatever the constraint says. So it may be handed out, but it is never
+evidence, and never the judge of a constraint (docs/decisions/0016).
+"""
+
+import dataclasses
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from icrl.agent.distributions import log_softmax
+from icrl.agent.networks import NetworkShape, apply_blocks, flatten, unflatten
+from icrl.agent.normalizer import discounted_returns, init_moments, normalize, update_moments
+from icrl.agent.state import AgentState, action_unit, make_optimizer
+from icrl.config import ForwardConfig
+from icrl.tasks.task import Task
+from icrl.types import AnyArray, BoolArray, FloatArray, Trajectories
+
+Array = Any
+
+_BATCH = 256
+_LEARNING_RATE = 1e-3
+_CHECK_EVERY = 200
+"""Gradient steps between two looks at what was held out."""
+_MOST_CHECKS = 20
+_PATIENCE = 4
+"""Looks without progress after which the clone is done."""
+_SMOOTHING = 0.05
+"""Share of a discrete label that is spread over all choices, so that the clone can still be surprised."""
+_LOG_STD_RANGE = (-2.0, -0.5)
+"""The expert's own spread decides the noise, within these."""
+_HOLD_OUT_EVERY = 5
+_MOST_STEPS = 50_000
+"""Demonstrated steps beyond this many are thinned: they say no more."""
+
+
+class Shown(NamedTuple):
+    """Demonstrated pairs as a policy could have made them."""
+
+    observations: FloatArray
+    """[n, o] raw"""
+    actions: AnyArray
+    """[n, a] in the policy's unit, or [n] integers"""
+    held_out: BoolArray
+    """[n]: kept aside to see when to stop"""
+
+
+def shown_steps(demos: Trajectories, task: Task) -> Shown:
+    """The steps of demonstrations, every fifth episode held out (of fewer than five, every fifth step)."""
+    rows, times = np.nonzero(demos.mask)
+    every = max(1, len(rows) // _MOST_STEPS)
+    rows, times = rows[::every], times[::every]
+    actions = np.asarray(demos.actions[rows, times])
+    unit = action_unit(task.action_space)
+    if unit is not None:
+        actions = ((actions - unit.centre) / unit.scale).astype(np.float32)
+    counted = rows if demos.num_trajectories >= _HOLD_OUT_EVERY else np.arange(len(rows))
+    held_out = counted % _HOLD_OUT_EVERY == 0
+    return Shown(np.asarray(demos.observations[rows, times], np.float32), actions, held_out)
+
+
+def imitation_loss(policy: Array, actions: Array, discrete: bool) -> Array:
+    """mean (μ − a)², or the cross-entropy with smoothed labels; policy [B, a], actions [B, a] or [B] -> scalar."""
+    if not discrete:
+        return jnp.mean((policy - actions) ** 2)
+    choices = policy.shape[-1]
+    labels = jax.nn.one_hot(actions, choices) * (1.0 - _SMOOTHING) + _SMOOTHING / choices
+    return -jnp.mean(jnp.sum(labels * log_softmax(policy, jnp), axis=-1))
+
+
+@partial(jax.jit, static_argnames=("shape",))
+def imitate(params: Array, inputs: Array, actions: Array, order: Array, rate: Array, shape: NetworkShape) -> Array:
+    """Adam steps of size `rate` on the imitation loss, one for each row of `order` [k, B]; moments start afresh."""
+    adam = optax.scale_by_adam()
+
+    def loss(flat: Array, rows: Array) -> Array:
+        policy = apply_blocks(unflatten(flat, shape), inputs[rows], shape, jnp).policy
+        return imitation_loss(policy, actions[rows], shape.discrete)
+
+    def step(carry: tuple[Array, Any], rows: Array) -> tuple[tuple[Array, Any], None]:
+        flat, state = carry
+        change, state = adam.update(jax.grad(loss)(flat, rows), state)
+        return (flat - rate * change, state), None
+
+    (params, _), _ = jax.lax.scan(step, (params, adam.init(params)), order)
+    return params
+
+
+def clone(
+    rng: np.random.Generator,
+    agent: AgentState,
+    demos: Trajectories,
+    has_rewards: bool,
+    task: Task,
+    config: ForwardConfig,
+) -> AgentState:
+    """The agent as a clone of the demonstrations: normalisers, policy and noise are theirs; critics are untouched."""
+    shown = shown_steps(demos, task)
+    moments = update_moments(init_moments(shown.observations.shape[1:]), shown.observations)
+    inputs = shown.observations
+    if config.normalize_observations:
+        inputs = normalize(moments, inputs)
+    params = _best_clone(rng, agent, inputs, shown)
+    if not agent.shape.discrete:
+        params = _with_noise_of(params, inputs, shown, agent.shape)
+    agent = dataclasses.replace(
+        agent, params=params, optimizer=make_optimizer(config).init(params), observation_moments=moments
+    )
+    if not has_rewards:
+        return agent
+    rewards = (demos.rewards * demos.mask).T
+    nothing = np.zeros(rewards.shape, np.bool_)
+    returns = discounted_returns(rewards, nothing, np.zeros(rewards.shape[1]), config.gamma).T[demos.mask]
+    lowest = float(np.quantile(demos.rewards[demos.mask], 0.01))
+    return dataclasses.replace(
+        agent,
+        return_moments=update_moments(init_moments(()), returns),
+        lowest_reward=min(0.0, lowest),
+    )
+
+
+def _best_clone(rng: np.random.Generator, agent: AgentState, inputs: FloatArray, shown: Shown) -> FloatArray:
+    """Parameters after imitating until what was held out is matched no better."""
+    learned_from = np.flatnonzero(~shown.held_out)
+    params = agent.params
+    best = np.asarray(params)
+    lowest = np.inf
+    without_progress = 0
+    for _ in range(_MOST_CHECKS):
+        order = learned_from[rng.integers(0, len(learned_from), (_CHECK_EVERY, _BATCH))]
+        params = imitate(params, inputs, shown.actions, order, np.float32(_LEARNING_RATE), agent.shape)
+        error = _held_out_error(params, inputs[shown.held_out], shown.actions[shown.held_out], agent.shape)
+        if error < 0.999 * lowest:
+            best = np.array(params)
+            lowest = error
+            without_progress = 0
+        else:
+            without_progress += 1
+        if without_progress >= _PATIENCE:
+            break
+    return best
+
+
+def _held_out_error(params: Array, inputs: FloatArray, actions: AnyArray, shape: NetworkShape) -> float:
+    policy = apply_blocks(unflatten(np.asarray(params), shape), inputs, shape, np).policy
+    return float(imitation_loss(policy, actions, shape.discrete))
+
+
+def _with_noise_of(params: FloatArray, inputs: FloatArray, shown: Shown, shape: NetworkShape) -> FloatArray:
+    """The same policy with the deviation of what it leaves unexplained."""
+    blocks = {name: np.array(block) for name, block in unflatten(params, shape).items()}
+    policy = apply_blocks(blocks, inputs, shape, np).policy
+    residual = np.sqrt(np.mean((policy - shown.actions) ** 2, axis=0))
+    blocks["log_std"] = np.clip(np.log(residual + 1e-6), *_LOG_STD_RANGE).astype(np.float32)
+    return np.asarray(flatten(blocks, shape, np))
+
+
+def with_policy_of(params: Array, source: Array, shape: NetworkShape) -> FloatArray:
+    """Critics of `params`, policy of `source`."""
+    blocks = {name: np.array(block) for name, block in unflatten(np.asarray(params), shape).items()}
+    kept = unflatten(np.asarray(source), shape)
+    first = shape.hidden[0]
+    blocks["w0"][:, :first] = kept["w0"][:, :first]
+    blocks["b0"][:first] = kept["b0"][:first]
+    for layer in range(1, len(shape.hidden)):
+        blocks[f"w{layer}"][0] = kept[f"w{layer}"][0]
+        blocks[f"b{layer}"][0] = kept[f"b{layer}"][0]
+    for name in ("policy_w", "policy_b", "log_std"):
+        if name in blocks:
+            blocks[name] = kept[name]
+    return np.asarray(flatten(blocks, shape, np))
+
+
+_PULL_STEPS = 10
+"""Imitation steps after each policy update."""
+_PULL_RATE = 3e-4
+
+
+def pulled(
+    rng: np.random.Generator, agent: AgentState, shown: Shown, config: ForwardConfig, share: float
+) -> AgentState:
+    """The agent after a pull towards the demonstrations of so much of its full strength."""
+    inputs = shown.observations
+    if config.normalize_observations:
+        inputs = normalize(agent.observation_moments, inputs)
+    order = rng.integers(0, len(inputs), (_PULL_STEPS, _BATCH))
+    rate = np.float32(_PULL_RATE * share)
+    return dataclasses.replace(agent, params=imitate(agent.params, inputs, shown.actions, order, rate, agent.shape))

@@ -1,0 +1,172 @@
+"""Solving (9) with a fresh agent: training that knows when it is done.
+
+An agent is trained piece by piece, and measured after each. It is done when it is feasible and earns what
+demonstrations earn, less the scatter of their mean, twice in a row; then its learning rate falls, and it ends.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from gymnasium.vector import VectorEnv
+
+from icrl.agent.cloning import Shown, clone, shown_steps
+from icrl.agent.forward_step import ForwardInfo, Pace, forward_step, generator
+from icrl.agent.rollout import sample_trajectories
+from icrl.agent.shield import FORBIDDEN_ABOVE
+from icrl.agent.state import AgentState, init_agent, policy_of
+from icrl.config import ForwardConfig
+from icrl.tasks.task import Task
+from icrl.types import BoolArray, CostFunction, IntArray, Trajectories
+
+_CRITIC_UPDATES = 5
+"""Updates of the critics alone, after cloning."""
+
+
+class Goal(NamedTuple):
+    """When an agent is good enough."""
+
+    least_return: float
+    """Mean return of demonstrations, less its standard error."""
+    most_forbidden: float = 0.005
+    """Largest share of steps that may be forbidden."""
+    passes: int = 2
+    """Measurements in a row that must say so."""
+
+
+class Measurement(NamedTuple):
+    """What an agent does at the mode of its policy."""
+
+    mean_return: float
+    """Up to the first forbidden step of each episode."""
+    forbidden: float
+    """Share of steps that the given cost forbids."""
+
+
+class Training(NamedTuple):
+    """An agent in training: carried from piece to piece."""
+
+    agent: AgentState
+    steps: int = 0
+    passes: int = 0
+    """Measurements in a row that met the goal."""
+    done_at: int | None = None
+    """Steps when the goal was met."""
+    finished: bool = False
+    cloned: bool = False
+
+
+def goal_of(returns: Any) -> Goal:
+    """The goal that demonstrations set."""
+    spread = float(np.std(returns) / np.sqrt(len(returns)))
+    return Goal(float(np.mean(returns)) - spread)
+
+
+def start_training(
+    rng: np.random.Generator,
+    task: Task,
+    config: ForwardConfig,
+    demos: Trajectories | None = None,
+    has_rewards: bool = True,
+) -> Training:
+    """A fresh agent, as a clone of `demos` where they are given."""
+    agent = init_agent(rng, task, config)
+    if demos is None:
+        return Training(agent)
+    return Training(clone(rng, agent, demos, has_rewards, task, config), cloned=True)
+
+
+def pace_of(training: Training, budget: int, config: ForwardConfig) -> Callable[[int], Pace]:
+    """The schedule of an agent with so many steps in all, as a function of the steps of its next piece."""
+
+    def pace(ahead: int) -> Pace:
+        steps = training.steps + ahead
+        rate = min(1.0, (budget - steps) / (config.falling * budget))
+        if training.done_at is not None:
+            rate = min(rate, 1.0 - (steps - training.done_at) / config.tail)
+        soft = 0.0
+        if training.cloned:
+            soft = config.terminate.soft * max(0.0, 1.0 - steps / (config.terminate.closing * budget))
+        pull = 0.0
+        warming = False
+        if training.cloned:
+            batch = config.num_envs * config.rollout_steps
+            warming = steps < _CRITIC_UPDATES * batch
+            pull = max(0.0, 1.0 - steps / config.pull) * max(rate, 0.0)
+        return Pace(
+            learning_rate=max(rate, 0.0),
+            soft=soft,
+            pull=0.0 if warming else pull,
+            critics_only=warming,
+            most_log_std=_noise_cap(steps / budget, config),
+        )
+
+    return pace
+
+
+def _noise_cap(share: float, config: ForwardConfig) -> float:
+    """Noise falls evenly to its end over most of the training."""
+    if config.final_log_std is None:
+        return math.inf
+    done = min(1.0, share / (1.0 - config.falling))
+    return config.initial_log_std + (config.final_log_std - config.initial_log_std) * done
+
+
+def train_on(
+    key: Any,
+    training: Training,
+    task: Task,
+    env: VectorEnv,
+    cost: CostFunction | None,
+    config: ForwardConfig,
+    budget: int,
+    bonus: CostFunction | None = None,
+    shown: Shown | None = None,
+    on_update: Callable[[int], None] | None = None,
+) -> tuple[Training, ForwardInfo]:
+    """One piece of training."""
+    pace = pace_of(training, budget, config)
+    agent, info = forward_step(key, training.agent, task, env, cost, config, bonus, on_update, pace=pace, shown=shown)
+    return training._replace(agent=agent, steps=training.steps + info.steps), info
+
+
+def measure(samples: Trajectories, cost: CostFunction | None) -> Measurement:
+    """Return up to the first forbidden step, and the share of forbidden ones."""
+    if cost is None:
+        return Measurement(float(np.mean(samples.returns)), 0.0)
+    forbidden = _forbidden(samples, cost)
+    before = np.cumsum(forbidden, axis=1) == 0
+    returns = np.sum(samples.rewards * (before & samples.mask), axis=1)
+    return Measurement(float(np.mean(returns)), float(forbidden.sum() / samples.num_steps))
+
+
+def first_forbidden(samples: Trajectories, cost: CostFunction | None) -> IntArray:
+    """[N]: steps of each episode before its first forbidden one; all of them where there is none."""
+    lengths = np.asarray(samples.lengths)
+    if cost is None:
+        return lengths
+    forbidden = _forbidden(samples, cost)
+    return np.where(forbidden.any(axis=1), np.argmax(forbidden, axis=1), lengths)
+
+
+def _forbidden(samples: Trajectories, cost: CostFunction) -> BoolArray:
+    return (cost(samples.observations, samples.actions) > FORBIDDEN_ABOVE) & samples.mask
+
+
+def judged_training(
+    training: Training, measured: Measurement, goal: Goal | None, budget: int, config: ForwardConfig
+) -> Training:
+    """The training after a measurement: how often in a row it met its goal, and whether it is over."""
+    passes = 0
+    if goal is not None:
+        good = measured.mean_return >= goal.least_return and measured.forbidden <= goal.most_forbidden
+        passes = training.passes + 1 if good else 0
+    done_at = training.done_at
+    if goal is not None and done_at is None and passes >= goal.passes:
+        done_at = training.steps
+    over = training.steps >= budget
+    if done_at is not None and training.steps - done_at >= config.tail:
+        over = True
+    return training._replace(passes=passes, done_at=done_at, finished=over)

@@ -1,0 +1,141 @@
+"""The paper's way through Algorithm 1: one agent goes on, every sample is evidence, ζ takes limited gradient steps."""
+
+import dataclasses
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from icrl.agent.forward_step import Pace, forward_step, generator
+from icrl.agent.sampling import sample_agent
+from icrl.agent.state import init_agent
+from icrl.agent.training import Training
+from icrl.config import LearnConfig
+from icrl.constraint.backward_step import backward_step, check_limits, constraint_cost, freeze, init_constraint
+from icrl.constraint.features import select_features
+from icrl.constraint.objective import Objective, loss
+from icrl.demos.dataset import Demonstrations
+from icrl.rounds import OnProgress, Phase, Round, num_rounds, report_progress
+from icrl.state import LearnState
+from icrl.tasks.task import Task
+from icrl.types import CostFunction
+
+
+class GradientWay:
+    """Forward step, samples, backward step, as the paper has them."""
+
+    def __init__(
+        self,
+        task: Task,
+        demos: Demonstrations,
+        config: LearnConfig,
+        key: Any,
+        objective: Objective = loss,
+        to_bonus: Callable[[CostFunction], CostFunction] | None = None,
+    ) -> None:
+        check_limits(config.backward, config.num_samples, task.horizon)
+        self.task = task
+        self.demos = demos
+        self.config = config
+        self.objective = objective
+        self.to_bonus = to_bonus
+        self.rounds = num_rounds(task, config)
+        self.features = select_features(task, config.features, config.backward.input_clip)
+        self.key_agent, self.key_constraint, self.key_rounds = jax.random.split(key, 3)
+        self.train_env = task.make_env(config.forward.num_envs)
+        self.sample_env = task.make_env(config.num_samples)
+
+    def start(self) -> LearnState:
+        """A fresh agent, and a ζ of about ½ everywhere."""
+        agent = init_agent(generator(self.key_agent), self.task, self.config.forward)
+        zeta = init_constraint(generator(self.key_constraint), self.features, self.config.backward)
+        return LearnState(training=Training(agent), phase=Phase.round, zeta=zeta)
+
+    def cost_of(self, state: LearnState) -> CostFunction:
+        """1 − ζ_θ."""
+        assert state.zeta is not None
+        return constraint_cost(state.zeta, self.features, self.config.backward)
+
+    def solve(self, state: LearnState, on_progress: OnProgress) -> LearnState:
+        """One forward step of the same agent, under a cost or with a bonus."""
+        number = state.number + 1
+        cost: CostFunction | None = self.cost_of(state)
+        bonus = None
+        if self.to_bonus is not None and cost is not None:
+            bonus = self.to_bonus(cost)
+            cost = None
+        share = 1.0 - (1.0 - self.config.forward.learning_rate_end) * state.steps / self.config.steps
+        agent, info = forward_step(
+            jax.random.fold_in(self.key_rounds, 2 * number),
+            state.training.agent,
+            self.task,
+            self.train_env,
+            cost,
+            self.config.forward,
+            bonus=bonus,
+            on_update=partial(report_progress, on_progress, state.steps, self.rounds),
+            pace=lambda _: Pace(learning_rate=share),
+        )
+        return dataclasses.replace(
+            state,
+            number=number,
+            steps=state.steps + info.steps,
+            training=state.training._replace(agent=agent, steps=state.training.steps + info.steps),
+            forward_info=info,
+        )
+
+    def sample(self, state: LearnState) -> LearnState:
+        """S ~ π^φ, once a round (fidelity F4)."""
+        key = jax.random.fold_in(self.key_rounds, 2 * state.number + 1)
+        samples = sample_agent(
+            key, state.training.agent, self.task, self.sample_env, self.config.forward, self.task.horizon
+        )
+        weights = np.ones(samples.num_trajectories)
+        return dataclasses.replace(state, samples=samples, weights=weights, steps=state.steps + samples.num_steps)
+
+    def move(self, state: LearnState) -> LearnState:
+        """Up to B gradient steps of ζ (Eqs. 8, 10-12)."""
+        assert state.zeta is not None
+        assert state.samples is not None
+        zeta, info = backward_step(
+            state.zeta,
+            self.demos.trajectories,
+            state.samples,
+            self.features,
+            self.config.backward,
+            objective=self.objective,
+        )
+        why = f"{info.updates_made} gradient steps"
+        if info.stopped_early:
+            why += ", then a KL limit"
+        return dataclasses.replace(
+            state,
+            zeta=zeta,
+            constraint_info=info._asdict(),
+            moved=info.updates_made > 0,
+            why=why,
+            finished=state.number + 1 >= self.rounds,
+        )
+
+    def report(self, state: LearnState) -> Round:
+        """What the round leaves behind."""
+        assert state.zeta is not None
+        assert state.samples is not None
+        assert state.forward_info is not None
+        assert state.constraint_info is not None
+        return Round(
+            number=state.number,
+            steps=state.steps,
+            phase=state.phase,
+            agent=state.training.agent,
+            cost=self.cost_of(state),
+            constraint=freeze(state.zeta, self.features, self.config.backward, {}),
+            samples=state.samples,
+            forward_info=state.forward_info,
+            constraint_info=state.constraint_info,
+            moved=state.moved,
+            why=state.why,
+            evidence_weights=state.weights,
+        )

@@ -1,0 +1,406 @@
+"""Our way through Algorithm 1: fresh agents, evidence that needs explaining, ζ as the rule over few features that does.
+
+1. *Scouts*, fresh agents without any constraint, show where reward leads. What they do, at the mode of their policy, is
+   evidence as far as it earns more than demonstrations do from a like start.
+2. *Find*: the few axes along which the evidence goes where no demonstration goes, and the wall in them.
+3. *Judge*: the best scout goes on under that ζ, then a fresh agent, neither helped by demonstrations. If one still
+   out-earns them, its episodes are counter-examples: they move the wall, or show that other axes explain more.
+4. *Hand out*: an agent under the last ζ that demonstrations help.
+"""
+
+import dataclasses
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from icrl.agent.cloning import shown_steps
+from icrl.agent.forward_step import forward_steps, generator
+from icrl.agent.rollout import sample_trajectories
+from icrl.agent.state import policy_of
+from icrl.agent.training import (
+    Goal,
+    Measurement,
+    Training,
+    first_forbidden,
+    judged_training,
+    measure,
+    start_training,
+    train_on,
+)
+from icrl.config import LearnConfig, Train
+from icrl.constraint.found import region_constraint, region_cost
+from icrl.constraint.learned import LearnedConstraint
+from icrl.demos.dataset import Demonstrations
+from icrl.evidence.expected import Expected, expected_of
+from icrl.evidence.gathered import add, scouts_advantage, strength_of, weights_of
+from icrl.rounds import OnProgress, Phase, Round, num_rounds, report_progress
+from icrl.search.axes import make_axes
+from icrl.search.question import Values, values_of
+from icrl.search.rule import Finding, Problem, Rule, find_rule
+from icrl.state import LearnState
+from icrl.tasks.task import Task
+from icrl.trajectories import cut
+from icrl.types import CostFunction, FloatArray, Trajectories
+
+_SCOUT_SHARE = 0.25
+"""Of a run's steps, for one scout at most."""
+_SCOUTS_SHARE = 0.5
+"""Of a run's steps, for all of them."""
+_IMPROVES = 0.1
+"""A scout that has not earned more by so many deviations of the demonstrations within its last few pieces is done."""
+_FEW = 4
+_JUDGE_SHARE = 0.15
+"""Of a run's steps, for a fresh agent that judges one ζ at most."""
+_SCOUT_AGAIN_SHARE = 0.05
+"""Of a run's steps, for the scout that goes on under it."""
+_LEFT_FOR_FINAL = 0.3
+"""Of a run's steps, for the agent that is handed out."""
+_MORE_SCOUTS = 2
+"""Scouts that may follow the first where they show nothing."""
+_MOST_GENERATIONS = 5
+_RETURNS_AT = 2.0
+"""A scout returns once it out-earns demonstrations by so many of their deviations, twice in a row."""
+_OUT_EARNS = 1.0
+"""An agent under ζ out-earns demonstrations when its mean advantage is above so many of their deviations,"""
+_STILL = 1 / 3
+"""and above this share of what scouts have: below it, it may merely be better than the expert."""
+_AS_CLEARLY = 0.15
+_TWICE = 2
+_NEVER = 10**12
+"""A scout's learning rate never falls."""
+
+
+class SearchWay:
+    """Scouts, findings, judges, and the agent that is handed out."""
+
+    def __init__(self, task: Task, demos: Demonstrations, config: LearnConfig, key: Any) -> None:
+        self.task = task
+        self.demos = demos
+        self.config = config
+        self.rounds = num_rounds(task, config)
+        self.key_chance, self.key_agents, self.key_rounds = jax.random.split(key, 3)
+        # a piece of training is at least two episodes long: agents must be seen to the end
+        batch = config.forward.num_envs * config.forward.rollout_steps
+        least = -(-2 * task.horizon // config.forward.rollout_steps) * batch
+        self.forward = dataclasses.replace(config.forward, steps=max(config.forward.steps, least))
+        self.train_env = task.make_env(config.forward.num_envs)
+        self.sample_env = task.make_env(config.num_samples)
+        self.axes = make_axes(task.observation_names, task.action_names, task.one_hot, task.discrete, config.features)
+        self.shown = values_of(self.axes, demos.trajectories, task.discrete)
+        self.imitated = shown_steps(demos.trajectories, task)
+
+    def start(self) -> LearnState:
+        """What chance earns is the lower end of every yardstick; then the first scout."""
+        training = start_training(generator(self.key_agents), self.task, self.forward)
+        rng = generator(self.key_chance)
+        policy = policy_of(training.agent, self.task, self.forward)
+        chance = sample_trajectories(rng, policy, self.sample_env, self.task.horizon, int(rng.integers(2**31)))
+        expected = expected_of(self.demos.trajectories, chance, self.task.horizon)
+        return LearnState(training=training, phase=Phase.scout, expected=expected, steps=chance.num_steps)
+
+    def budget(self, state: LearnState) -> int:
+        """Steps that the agent of this phase may take."""
+        share = {Phase.scout: _SCOUT_SHARE, Phase.judge: _JUDGE_SHARE}.get(state.phase)
+        if state.phase is Phase.judge and state.from_scout:
+            share = _SCOUT_AGAIN_SHARE
+        if share is not None:
+            return max(int(share * self.config.steps), forward_steps(self.forward))
+        used = state.steps - state.training.steps
+        return max(self.config.steps - used, forward_steps(self.forward))
+
+    def cost_of(self, state: LearnState) -> CostFunction | None:
+        """1 − ζ that the agent of this phase is under; None: nothing is forbidden."""
+        rule = _rule_of(state)
+        if state.phase is Phase.scout or rule is None:
+            return None
+        return region_cost(rule.region, [axis.columns for axis in rule.axes], self.task)
+
+    def solve(self, state: LearnState, on_progress: OnProgress) -> LearnState:
+        """One piece of the agent's training under the present ζ (Eq. 9)."""
+        number = state.number + 1
+        training, info = train_on(
+            jax.random.fold_in(self.key_rounds, 2 * number),
+            state.training,
+            self.task,
+            self.train_env,
+            self.cost_of(state),
+            self.forward,
+            _NEVER if state.phase is Phase.scout else self.budget(state),
+            shown=self.imitated if state.training.cloned else None,
+            on_update=partial(report_progress, on_progress, state.steps, self.rounds),
+        )
+        return dataclasses.replace(
+            state, number=number, steps=state.steps + info.steps, training=training, forward_info=info
+        )
+
+    def sample(self, state: LearnState) -> LearnState:
+        """Episodes at the mode of the policy: its noise is a style that all agents share and no demonstration has."""
+        rng = generator(jax.random.fold_in(self.key_rounds, 2 * state.number + 1))
+        policy = policy_of(state.training.agent, self.task, self.forward, self.cost_of(state), greedy=True)
+        samples = sample_trajectories(rng, policy, self.sample_env, self.task.horizon, int(rng.integers(2**31)))
+        return dataclasses.replace(
+            state,
+            samples=samples,
+            steps=state.steps + samples.num_steps,
+            weights=np.zeros(samples.num_trajectories),
+            moved=False,
+            acted=state.training.agent,
+            acted_as=state.phase,
+        )
+
+    def move(self, state: LearnState) -> LearnState:
+        """What follows from the samples, by what their agent is there for."""
+        assert state.samples is not None
+        assert state.expected is not None
+        if state.phase is Phase.scout:
+            return self._after_scout(state, state.samples, state.expected)
+        if state.phase is Phase.judge:
+            return self._after_judge(state, state.samples, state.expected)
+        return self._after_final(state, state.samples, state.expected)
+
+    def _after_scout(self, state: LearnState, samples: Trajectories, expected: Expected) -> LearnState:
+        """All that scouts do is kept; once enough of them are back, ζ is found."""
+        advantages = expected.advantages(samples)
+        out_earning = float(np.mean(advantages)) >= _RETURNS_AT
+        training = _counted(state.training, out_earning)
+        earned = float(np.mean(advantages))
+        curve = (*state.curve, earned)
+        returns = (
+            training.passes >= _TWICE
+            or not _improving(curve)
+            or training.steps + forward_steps(self.forward) > self.budget(state)
+            or state.steps > _SCOUTS_SHARE * self.config.steps
+        )
+        evidence = add(state.evidence, samples, 0)
+        state = dataclasses.replace(
+            state,
+            training=training,
+            evidence=evidence,
+            weights=np.asarray(expected.competence(samples) >= 0.5, np.float64),
+            why=f"scout {state.scouts + 1} is out",
+            curve=curve,
+        )
+        if state.scout is None or earned > state.scout_earned:
+            state = dataclasses.replace(state, scout=training.agent, scout_earned=earned)
+        if not returns:
+            return state
+        state = dataclasses.replace(state, scouts=state.scouts + 1, curve=())
+        if state.scouts < self.config.scouts and state.steps <= _SCOUTS_SHARE * self.config.steps:
+            return self._fresh(state, Phase.scout, f"scout {state.scouts} is back")
+        state = self._found(state)
+        more = state.scouts < self.config.scouts + _MORE_SCOUTS and self._time_left(state)
+        if _rule_of(state) is None and state.finding is not None and state.finding.strength < 0.9 and more:
+            return self._fresh(state, Phase.scout, "nothing found so far: one more scout")
+        if _rule_of(state) is None:
+            return self._hand_out(state, "no rule explains what scouts do")
+        return self._judge(state)
+
+    def _judge(self, state: LearnState) -> LearnState:
+        """Under a new ζ the best scout goes on first: nobody is nearer to a way past a rule that is wrong."""
+        assert state.scout is not None
+        training = Training(state.scout)
+        return dataclasses.replace(state, training=training, phase=Phase.judge, from_scout=True)
+
+    def _after_judge(self, state: LearnState, samples: Trajectories, expected: Expected) -> LearnState:
+        """An agent under ζ that out-earns demonstrations is a counter-example."""
+        cost = self.cost_of(state)
+        lawful = cut(samples, first_forbidden(samples, cost))
+        advantages = expected.advantages(lawful)
+        assert state.evidence is not None
+        unbound = scouts_advantage(state.evidence, expected)
+        out_earning = float(np.mean(advantages)) > max(_OUT_EARNS, _STILL * unbound)
+        training = _counted(state.training, out_earning)
+        done = measure(samples, cost)
+        state = dataclasses.replace(state, training=training, why="the agent under ζ is being trained")
+        if training.passes >= _TWICE and state.generation < _MOST_GENERATIONS and self._time_left(state):
+            evidence = add(state.evidence, lawful, state.generation)
+            state = dataclasses.replace(
+                state,
+                evidence=evidence,
+                weights=np.ones(samples.num_trajectories),
+                judged=(*state.judged, done),
+            )
+            before = state.finding
+            state = self._found(state)
+            if state.finding is before:
+                return self._hand_out(state, state.why)
+            return self._judge(state)
+        if training.steps + forward_steps(self.forward) <= self.budget(state) and self._time_left(state):
+            return state
+        if state.from_scout and self._time_left(state):
+            state = dataclasses.replace(state, from_scout=False)
+            return self._fresh(state, Phase.judge, "the best scout found no way past ζ: now a fresh agent")
+        state = dataclasses.replace(state, judged=(*state.judged, done))
+        earns = f"{float(np.mean(advantages)):+.1f} deviations beside the demonstrations"
+        return self._hand_out(state, f"the agent under ζ earns {earns}")
+
+    def _after_final(self, state: LearnState, samples: Trajectories, expected: Expected) -> LearnState:
+        """Train until the agent is feasible and earns what demonstrations earn from like starts."""
+        cost = self.cost_of(state)
+        done = measure(samples, cost)
+        shortfall = float(np.mean(expected.from_starts(samples))) - expected.standard_error
+        goal = None
+        if self.config.train is Train.until_expert:
+            goal = Goal(shortfall)
+        training = judged_training(state.training, done, goal, self.budget(state), self.forward)
+        next_round = forward_steps(self.forward) + self.config.num_samples * self.task.horizon
+        out_of_steps = state.steps + next_round > self.config.steps
+        finished = training.finished or out_of_steps
+        why = "the agent that is handed out is being trained"
+        if finished and training.done_at is None and goal is not None:
+            why = f"the agent is not trained out: {done.mean_return:.4g}, demonstrations earn {shortfall:.4g}"
+        return dataclasses.replace(state, training=training, finished=finished, why=why)
+
+    def _found(self, state: LearnState) -> LearnState:
+        """ζ from all evidence so far."""
+        assert state.evidence is not None
+        assert state.expected is not None
+        evidence = state.evidence
+        weights = weights_of(evidence, state.expected)
+        problem = Problem(
+            axes=self.axes,
+            shown=self.shown,
+            done=values_of(self.axes, evidence.trajectories, self.task.discrete),
+            weights=weights,
+            paid=state.expected.paid(evidence.trajectories),
+            strength=strength_of(evidence, weights, state.expected),
+            newest=np.asarray(evidence.generations == evidence.generations.max()),
+        )
+        old = _rule_of(state)
+        finding = find_rule(problem, old)
+        why = _said(finding)
+        if old is not None:
+            assert state.finding is not None
+            why = f"an agent out-earned the demonstrations: {why}"
+            # another rule must explain all evidence nearly as clearly as the old one explained what there was
+            if finding.rule is None or finding.rule.candidate.score < old.candidate.score - _AS_CLEARLY:
+                finding = state.finding
+                why = "nothing explains what the agent under ζ does: it may merely be better than the expert"
+        return dataclasses.replace(
+            state, finding=finding, generation=state.generation + 1, moved=finding is not state.finding, why=why
+        )
+
+    def _fresh(self, state: LearnState, phase: Phase, why: str) -> LearnState:
+        """The next agent, which knows nothing."""
+        key = jax.random.fold_in(self.key_agents, state.number + 1)
+        training = start_training(generator(key), self.task, self.forward)
+        return dataclasses.replace(state, training=training, phase=phase, why=why)
+
+    def _hand_out(self, state: LearnState, why: str) -> LearnState:
+        """The last agent; demonstrations help it where that is wanted."""
+        key = jax.random.fold_in(self.key_agents, state.number + 1)
+        helped = None
+        if self.config.help:
+            helped = self.demos.trajectories
+        training = start_training(generator(key), self.task, self.forward, helped, self.demos.has_rewards)
+        return dataclasses.replace(state, training=training, phase=Phase.final, why=why)
+
+    def _time_left(self, state: LearnState) -> bool:
+        """There is still time for another agent before the last one."""
+        return state.steps <= (1.0 - _LEFT_FOR_FINAL) * self.config.steps
+
+    def report(self, state: LearnState) -> Round:
+        """What the round leaves behind."""
+        assert state.samples is not None
+        assert state.forward_info is not None
+        assert state.acted is not None
+        return Round(
+            number=state.number,
+            steps=state.steps,
+            phase=state.acted_as,
+            agent=state.acted,
+            cost=self.cost_of(dataclasses.replace(state, phase=state.acted_as)),
+            constraint=self.constraint_of(state),
+            samples=state.samples,
+            forward_info=state.forward_info,
+            constraint_info=_told(state),
+            moved=state.moved,
+            why=state.why,
+            evidence_weights=state.weights,
+            greedy=True,
+        )
+
+    def constraint_of(self, state: LearnState) -> LearnedConstraint:
+        """ζ as an artefact; where no rule was found, one that forbids nothing."""
+        card: dict[str, Any] = {"search": _card(state, self.shown)}
+        rule = _rule_of(state)
+        if rule is None:
+            return region_constraint(None, (), self.task, card)
+        constraint = region_constraint(rule.region, [axis.columns for axis in rule.axes], self.task, card)
+        return constraint.with_caution(self.config.caution)
+
+
+def _rule_of(state: LearnState) -> Rule | None:
+    if state.finding is None:
+        return None
+    return state.finding.rule
+
+
+def _counted(training: Training, passed: bool) -> Training:
+    """How often in a row."""
+    passes = 0
+    if passed:
+        passes = training.passes + 1
+    return training._replace(passes=passes)
+
+
+def _improving(curve: tuple[float, ...]) -> bool:
+    """Its last few pieces were better than all before."""
+    if len(curve) <= _FEW:
+        return True
+    return max(curve[-_FEW:]) > max(curve[:-_FEW]) + _IMPROVES
+
+
+def _said(finding: Finding) -> str:
+    """A finding in words."""
+    if finding.rule is None:
+        return "no rule explains what agents do"
+    best = finding.rule.candidate
+    said = f"a rule over {finding.named(best)} (score {best.score:.2f})"
+    others = [rival for rival in finding.rivals if rival.axes != best.axes and not rival.vetoed]
+    if others:
+        said += f"; next {finding.named(others[0])} ({others[0].score:.2f})"
+    return said
+
+
+def _told(state: LearnState) -> dict[str, Any]:
+    """What metrics tell of ζ."""
+    told: dict[str, Any] = {}
+    finding = state.finding
+    if finding is not None:
+        told["strength"] = finding.strength
+        told["rivals"] = [[finding.named(rival), rival.score] for rival in finding.rivals]
+        if finding.rule is not None:
+            told["axes"] = finding.named(finding.rule.candidate)
+            told["score"] = finding.rule.candidate.score
+    return told
+
+
+def _card(state: LearnState, shown: Values) -> dict[str, Any]:
+    """What the artefact says of how it was found."""
+    finding = state.finding
+    if finding is None:
+        return {"phase": state.phase.value}
+    card: dict[str, Any] = {
+        "strength": finding.strength,
+        "generations": state.generation,
+        "demonstrations": shown.number,
+        "judged": [{"return": j.mean_return, "forbidden": j.forbidden} for j in state.judged],
+        "rivals": [
+            {
+                "axes": finding.named(rival),
+                "score": float(rival.score),
+                "explained": float(rival.explained),
+                "refuted": float(rival.refuted),
+                "vetoed": bool(rival.vetoed),
+            }
+            for rival in finding.rivals
+        ],
+    }
+    if finding.rule is not None:
+        card["axes"] = [axis.name for axis in finding.rule.axes]
+        card["borne"] = finding.rule.borne
+        card["flagged_held_out"] = finding.rule.flagged_held_out
+    return card

@@ -1,0 +1,53 @@
+"""A region that was found, as an artefact and as a cost: the features of its axes are columns of a task."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from icrl.constraint.features import Features, extract
+from icrl.constraint.learned import LearnedConstraint
+from icrl.constraint.region import Region, RegionAxis
+from icrl.types import AnyArray, CostFunction, FloatArray
+
+if TYPE_CHECKING:  # a task needs gymnasium, using a learned constraint does not
+    from icrl.tasks.task import Task
+
+_UNCLIPPED = float(np.finfo(np.float32).max)
+
+
+def region_features(blocks: Sequence[tuple[int, ...]], task: "Task") -> Features:
+    """The features of a region's axes: the columns of each, in order. Nothing is clipped."""
+    columns = tuple(column for block in blocks for column in block)
+    names = task.feature_names
+    return Features(
+        names=tuple(names[column] for column in columns),
+        columns=columns,
+        lower=(-_UNCLIPPED,) * len(columns),
+        upper=(_UNCLIPPED,) * len(columns),
+        num_observations=len(task.observation_names),
+        num_actions=len(task.action_names),
+        discrete=task.discrete,
+    )
+
+
+def region_constraint(
+    region: Region | None, blocks: Sequence[tuple[int, ...]], task: "Task", card: dict[str, Any]
+) -> LearnedConstraint:
+    """A region over the columns of its axes as an artefact; without one, a constraint that forbids nothing."""
+    if region is None:
+        axis = RegionAxis(columns=(0,), nodes=np.zeros(1))
+        region = Region(axes=(axis,), depth=np.zeros(1, np.float32), evidence_depth=1.0)
+        blocks = ((0,),)
+    return LearnedConstraint(features=region_features(blocks, task), region=region, card=card)
+
+
+def region_cost(region: Region, blocks: Sequence[tuple[int, ...]], task: "Task") -> CostFunction:
+    """1 − ζ of raw pairs, unchecked and therefore fast: what agents are trained under."""
+    features = region_features(blocks, task)
+
+    def cost(observations: AnyArray, actions: AnyArray) -> FloatArray:
+        logit = region.logits(extract(features, observations, actions))
+        return np.asarray(0.5 - 0.5 * np.tanh(0.5 * logit))
+
+    return cost

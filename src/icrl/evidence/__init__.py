@@ -1,0 +1,1 @@
+"""Which trajectories need explaining, and how much (fidelity F15; docs/decisions/0017)."""

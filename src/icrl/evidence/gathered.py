@@ -1,0 +1,61 @@
+"""`Evidence`: all that competent agents did so far, generation by generation, and how much of it needs explaining."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from icrl.evidence.expected import Expected
+from icrl.trajectories import join
+from icrl.types import FloatArray, IntArray, Trajectories
+
+_STEEPNESS = 2.0
+_ENOUGH = 8.0
+"""Fewer trajectories than this, by their effective number, say less."""
+
+
+class Evidence(NamedTuple):
+    """Trajectories of agents at the mode of their policies; the first generation are scouts."""
+
+    trajectories: Trajectories
+    generations: IntArray
+    """[M]: 0: a scout's; k: of the agent under the k-th zeta"""
+
+
+def add(evidence: Evidence | None, samples: Trajectories, generation: int) -> Evidence:
+    """The evidence and more of it."""
+    numbers = np.full(samples.num_trajectories, generation, np.int64)
+    if evidence is None:
+        return Evidence(samples, numbers)
+    return Evidence(join([evidence.trajectories, samples]), np.concatenate([evidence.generations, numbers]))
+
+
+def weights_of(evidence: Evidence, expected: Expected) -> FloatArray:
+    """[M]: how much each trajectory needs explaining; every generation has the same sum, all together have 1.
+
+    w = sigmoid(2 (A/σ_D − 1)): one half where a trajectory out-earns demonstrations from a like start by their scatter.
+    """
+    advantages = np.clip(expected.advantages(evidence.trajectories), -25.0, 25.0)
+    weights = 1.0 / (1.0 + np.exp(-_STEEPNESS * (advantages - 1.0)))
+    for generation in np.unique(evidence.generations):
+        mine = evidence.generations == generation
+        weights[mine] /= weights[mine].sum()
+    return np.asarray(weights / weights.sum())
+
+
+def strength_of(evidence: Evidence, weights: FloatArray, expected: Expected) -> float:
+    """How much there is to explain, from 0 to 1: half for earning as much as demonstrations, half for earning more.
+
+    Agents that earn less than demonstrations do other things for want of skill.
+    """
+    advantages = np.clip(expected.advantages(evidence.trajectories), -25.0, 25.0)
+    more = 1.0 / (1.0 + np.exp(-_STEEPNESS * (advantages - 1.0)))
+    as_much = np.clip(expected.competence(evidence.trajectories), 0.0, 1.0)
+    enough = min(1.0, float(1.0 / np.sum(weights**2)) / _ENOUGH)
+    return enough * float(weights @ (0.5 * as_much + 0.5 * more))
+
+
+def scouts_advantage(evidence: Evidence, expected: Expected) -> float:
+    """What scouts earn beyond demonstrations, by weight, in units of σ_D."""
+    mine = evidence.generations == 0
+    weights = weights_of(evidence, expected) * mine
+    return float(weights @ expected.advantages(evidence.trajectories) / weights.sum())

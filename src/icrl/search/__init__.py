@@ -1,0 +1,1 @@
+"""Which few features explain what agents do and demonstrations never do."""

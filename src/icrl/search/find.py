@@ -1,0 +1,147 @@
+"""Find the rule: the few axes along which out-earning trajectories go where no demonstration goes.
+
+score(F) = mean over scales of max(0, e − h) − price · |F|
+
+e: share of the evidence, by weight, that enters cells no demonstration visits; h: share of demonstrations that leave the
+cells of the others. One such cell is easy to find at a fine scale; the mean over scales is the margin.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from icrl.search.tables import Tables, sets_of
+from icrl.types import BoolArray, FloatArray, IntArray
+
+SCALES = (4, 5, 6, 7, 8, 10, 12, 14, 16)
+"""Cells along an axis, from coarse to fine."""
+PRICE = 0.03
+"""Of each axis; held-out demonstrations set the real price of complexity."""
+LEAST = 0.15
+"""A rule with a lower score is not believed: a style of agents scores up to about 0.13 (docs/decisions/0017)."""
+_PAID = 0.8
+"""A prefix that has earned so much of the way from chance to what demonstrations earn has paid."""
+_VETO = 0.8
+"""Axes are vetoed if what precedes them scores so much of what they score."""
+_MOST_CANDIDATES = 8
+_WORTH_A_LOOK = 0.4
+"""Candidates score at least so much of what the best does."""
+_AS_MUCH = 0.08
+"""Two scores that differ by less are the same."""
+_NEARLY = 0.05
+"""A part of a set of axes that explains less by no more than this explains as much."""
+_NEVER = np.iinfo(np.int64).max
+
+
+class Candidate(NamedTuple):
+    """A set of axes, and how well a rule over them explains the evidence."""
+
+    axes: tuple[int, ...]
+    score: float
+    scale: int
+    """The scale at which it explains most and refutes least."""
+    explained: float
+    refuted: float
+    """Both at that scale."""
+    before: float = 0.0
+    """The best score of what precedes it and has paid already."""
+
+    @property
+    def vetoed(self) -> bool:
+        """What it flags happens after the deed: something that precedes it explains as much."""
+        return self.before >= _VETO * self.score
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What is to be explained."""
+
+    tables: Tables
+    weights: FloatArray
+    """[trajectories]: how much each needs explaining; sum 1"""
+    paid: FloatArray
+    """[n]: share of the way from chance to what demonstrations earn that the agent has been paid before each step"""
+
+
+def find(question: Question, sets: list[tuple[int, ...]]) -> list[Candidate]:
+    """Candidates among `sets` that are worth a look, best first; the vetoed ones come last."""
+    ranked = rank(question, sets)
+    best = ranked[0].score
+    candidates: list[Candidate] = []
+    for candidate in ranked:
+        if candidate.score < max(0.0, _WORTH_A_LOOK * best) or len(candidates) == _MOST_CANDIDATES:
+            break
+        # a superset of a better set says nothing new
+        if not any(set(other.axes) <= set(candidate.axes) for other in candidates):
+            candidates.append(candidate)
+    others = [candidate.axes for candidate in ranked[:60]]
+    judged = [_with_what_precedes(question, candidate, others) for candidate in candidates]
+    return sorted(judged, key=lambda candidate: (candidate.vetoed, -candidate.score))
+
+
+def simplest(candidates: list[Candidate]) -> list[Candidate]:
+    """The same, but a subset of the best that scores and explains as much comes first."""
+    best = candidates[0]
+    parts = [
+        other
+        for other in candidates[1:]
+        if set(other.axes) < set(best.axes)
+        and not other.vetoed
+        and other.score >= best.score - _AS_MUCH
+        and other.explained >= best.explained - _NEARLY
+    ]
+    if not parts:
+        return candidates
+    first = min(parts, key=lambda part: (len(part.axes), -part.score))
+    return [first, *(other for other in candidates if other.axes != first.axes)]
+
+
+def rank(question: Question, sets: list[tuple[int, ...]]) -> list[Candidate]:
+    """All sets by their score."""
+    scored = [score(question, axes) for axes in sets]
+    return sorted(scored, key=lambda candidate: -candidate.score)
+
+
+def score(question: Question, axes: tuple[int, ...], alive: BoolArray | None = None) -> Candidate:
+    """The mean margin of one set of axes; `alive` [n]: only these steps of the agents count."""
+    margins = []
+    best = Candidate(axes, -1.0, SCALES[0], 0.0, 0.0)
+    clearest = -np.inf
+    tables = question.tables
+    for scale in SCALES:
+        look = tables.look(axes, scale)
+        novel = look.novel
+        if alive is not None:
+            novel = novel & alive
+        explained = float(question.weights @ tables.entered(novel))
+        margins.append(max(0.0, explained - look.refuted))
+        # a demonstration that is refuted weighs twice: of like scales the one that allows all of them
+        clear = explained - 2 * look.refuted
+        if explained > look.refuted and clear > clearest + 1e-3:
+            clearest = clear
+            best = best._replace(scale=scale, explained=explained, refuted=look.refuted)
+    return best._replace(score=float(np.mean(margins)) - PRICE * len(axes))
+
+
+def first_novel(tables: Tables, novel: BoolArray) -> IntArray:
+    """[trajectories]: index (into all steps) of the first novel step of each; beyond all where there is none."""
+    index = np.where(novel, np.arange(len(novel)), _NEVER)
+    return np.minimum.reduceat(index, tables.done.starts)
+
+
+def _with_what_precedes(question: Question, candidate: Candidate, others: list[tuple[int, ...]]) -> Candidate:
+    """How well others explain what trajectories did before this candidate flags them, where that has paid already."""
+    tables = question.tables
+    novel = tables.look(candidate.axes, candidate.scale).novel
+    first = first_novel(tables, novel)
+    flagged = first < _NEVER
+    paid = np.zeros(len(first), np.bool_)
+    paid[flagged] = question.paid[first[flagged]] >= _PAID
+    weights = question.weights * paid
+    if weights.sum() <= 0.05:
+        return candidate
+    alive = np.arange(len(novel)) < first[tables.done.owners]
+    before = Question(tables=tables, weights=weights, paid=question.paid)
+    strongest = max(score(before, axes, alive).score for axes in others)
+    return candidate._replace(before=max(0.0, strongest))

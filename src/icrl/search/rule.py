@@ -1,0 +1,195 @@
+"""From evidence to a rule: which axes, and where the wall stands in them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from icrl.constraint.region import Region, RegionAxis
+from icrl.search.axes import Axis
+from icrl.search.find import LEAST, Candidate, Question, find, score, simplest
+from icrl.search.question import Values, measured, put_question, rulers_of
+from icrl.search.tables import sets_of
+from icrl.search.wall import Wall, joined, place_wall
+from icrl.types import BoolArray, FloatArray
+
+_MOST_RIVALS = 5
+_MOST_FOR_TRIPLES = 14
+"""With more axes than this, triples are looked for beside the best pairs alone."""
+_TRIPLE_GAIN = {True: 0.35, False: 0.15}
+"""A rule over three axes must score so much more than one over two, where that one explains the newest evidence, and
+where it does not: demonstrations are thin in three dimensions."""
+_EXPLAINS = 0.8
+"""A rule explains a counter-example where so much of it, by weight, enters what it forbids."""
+_CLEARLY = 0.1
+"""Other axes take the place of the old ones where they score so much more."""
+
+
+class Rule(NamedTuple):
+    """What was found."""
+
+    axes: tuple[Axis, ...]
+    candidate: Candidate
+    region: Region
+    """Columns of its axes count the features of `axes`, in order."""
+    borne: float
+    """t: how far from demonstrations the wall stands, on rulers from 0 to 1."""
+    flagged_held_out: float
+    """p: share of held-out demonstrations that come nearer to the evidence than that."""
+
+
+class Finding(NamedTuple):
+    """An answer to the question, with what else it could have been."""
+
+    rule: Rule | None
+    """None: nothing is forbidden, as far as the evidence goes."""
+    rivals: tuple[Candidate, ...]
+    """The best few, the chosen one first; those that are vetoed last."""
+    strength: float
+    """How much there was to explain, from 0 to 1."""
+    names: tuple[str, ...]
+    """Of all axes: what the numbers in candidates stand for."""
+
+    def named(self, candidate: Candidate) -> str:
+        """The axes of a candidate, in words."""
+        return " + ".join(self.names[axis] for axis in candidate.axes)
+
+
+class Problem(NamedTuple):
+    """Evidence to be explained."""
+
+    axes: tuple[Axis, ...]
+    shown: Values
+    done: Values
+    weights: FloatArray
+    """[M]: how much each trajectory needs explaining; every generation has the same sum"""
+    paid: FloatArray
+    """[M, T]: what was earned before each step, as a share of what demonstrations earn"""
+    strength: float
+    """How much there is to explain, from 0 to 1."""
+    newest: BoolArray
+    """[M]: trajectories of the newest generation"""
+
+
+def find_rule(problem: Problem, old: Rule | None = None) -> Finding:
+    """The rule over one or two axes that explains the evidence best; over three where none of those does.
+
+    The axes of the `old` rule stay, with the wall moved, unless others explain all evidence clearly better.
+    """
+    question = put_question(problem.axes, problem.shown, problem.done, problem.weights, problem.paid)
+    names = tuple(axis.name for axis in problem.axes)
+    candidates = find(question, sets_of(len(problem.axes)))
+    finding = _best(problem, question, candidates, old, names)
+    explained = finding.rule is not None and _explains_newest(problem, finding.rule)
+    gain = _TRIPLE_GAIN[explained]
+    best_pair = max((candidate.score for candidate in candidates if not candidate.vetoed), default=0.0)
+    if len(problem.axes) < 3 or best_pair + gain > 1.0:
+        return finding
+    triples = find(question, _triples(question, len(problem.axes)))
+    better = [triple for triple in triples if triple.score >= best_pair + gain]
+    if not better:
+        return finding
+    ranked = sorted([*better, *candidates], key=lambda other: (other.vetoed, -other.score))
+    return _best(problem, question, ranked, old, names)
+
+
+def _best(
+    problem: Problem, question: Question, candidates: list[Candidate], old: Rule | None, names: tuple[str, ...]
+) -> Finding:
+    """The first candidate that is believed, or the old axes where they do as well."""
+    ranked = candidates
+    if candidates:
+        ranked = simplest(candidates)
+    if old is not None:
+        known = score(question, old.candidate.axes)
+        if not ranked or known.score >= ranked[0].score - _CLEARLY:
+            ranked = [known, *(other for other in ranked if other.axes != known.axes)]
+    rivals = tuple(ranked[:_MOST_RIVALS])
+    if not _believed(ranked, problem.strength):
+        return Finding(None, rivals, problem.strength, names)
+    return Finding(wall_in(problem, ranked[0], question), rivals, problem.strength, names)
+
+
+def _explains_newest(problem: Problem, rule: Rule) -> bool:
+    """The rule forbids something that nearly all of the newest trajectories do."""
+    return explained_share(rule, problem, problem.weights * problem.newest) >= _EXPLAINS
+
+
+def explained_share(rule: Rule, problem: Problem, weights: FloatArray) -> float:
+    """Of trajectories with these weights, the share that enters what the rule forbids."""
+    done = problem.done
+    inside = depths_of(rule, problem.axes, done.values) > rule.region.level
+    entered = np.zeros(done.number, np.bool_)
+    np.logical_or.at(entered, done.owners, inside)
+    return float(weights @ entered / max(float(weights.sum()), 1e-12))
+
+
+def depths_of(rule: Rule, axes: tuple[Axis, ...], values: FloatArray) -> FloatArray:
+    """Depth of the region at axis values [n, q]."""
+    inputs: list[FloatArray] = []
+    for place in rule.candidate.axes:
+        axis = axes[place]
+        column = values[:, place]
+        if axis.categorical:
+            inputs.append(np.eye(len(axis.columns))[column.astype(np.int64)])
+        else:
+            inputs.append(column[:, None])
+    return rule.region.depths(np.concatenate(inputs, axis=1))
+
+
+def wall_in(problem: Problem, candidate: Candidate, question: Question) -> Rule:
+    """The wall in the axes of a candidate."""
+    chosen = tuple(problem.axes[place] for place in candidate.axes)
+    part = list(candidate.axes)
+    shown = problem.shown._replace(values=problem.shown.values[:, part])
+    done = problem.done._replace(values=problem.done.values[:, part])
+    # one axis may span 200 m with its wall at -3: there the ruler follows where the data are
+    even = 1.0
+    if len(chosen) == 1:
+        even = 0.5
+    rulers = rulers_of(chosen, shown, done, even)
+    flagged = question.tables.look(candidate.axes, candidate.scale).novel
+    places = measured(rulers, shown).places
+    owners = shown.owners
+    if not any(axis.of_action or axis.categorical for axis in chosen):
+        places, owners = joined(places, owners)
+    wall = place_wall(
+        rulers,
+        places,
+        owners,
+        measured(rulers, done).places,
+        done.owners,
+        problem.weights,
+        flagged,
+    )
+    nodes: list[FloatArray] = []
+    for ruler, grid in zip(rulers, wall.grids, strict=True):
+        if ruler.few:
+            nodes.append(ruler.values)
+        else:
+            nodes.append(ruler.values_at(grid))
+    return Rule(chosen, candidate, region_of(chosen, tuple(nodes), wall), wall.borne, wall.flagged_held_out)
+
+
+def region_of(axes: tuple[Axis, ...], nodes: tuple[FloatArray, ...], wall: Wall) -> Region:
+    """The wall as a region of the features of these axes, in order."""
+    grid = []
+    first = 0
+    for axis, values in zip(axes, nodes, strict=True):
+        width = len(axis.columns)
+        grid.append(RegionAxis(columns=tuple(range(first, first + width)), nodes=values))
+        first += width
+    return Region(axes=tuple(grid), depth=wall.depth, evidence_depth=wall.evidence_depth)
+
+
+def _believed(candidates: list[Candidate], strength: float) -> bool:
+    return bool(candidates) and not candidates[0].vetoed and candidates[0].score * strength >= LEAST
+
+
+def _triples(question: Question, num_axes: int) -> list[tuple[int, ...]]:
+    """Sets of three axes: all, or where there are many those that hold one of the best pairs."""
+    if num_axes <= _MOST_FOR_TRIPLES:
+        return [chosen for chosen in sets_of(num_axes, 3) if len(chosen) == 3]
+    pairs = [chosen for chosen in sets_of(num_axes) if len(chosen) == 2]
+    best = sorted(pairs, key=lambda pair: -score(question, pair).score)[:6]
+    found = {tuple(sorted({*pair, other})) for pair in best for other in range(num_axes) if other not in pair}
+    return sorted(found)

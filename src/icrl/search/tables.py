@@ -1,0 +1,105 @@
+"""Tables: for a set of axes and a scale, which cells demonstrations visit, and who leaves them.
+
+C(F, B), the cells that no demonstration visits and that are next to none, is a candidate for what is forbidden.
+"""
+
+import itertools
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from icrl.search.axes import Ruler, dilated
+from icrl.types import BoolArray, FloatArray, IntArray
+
+FOLDS = 5
+"""Parts of the demonstrations, each held out once."""
+
+
+class Steps(NamedTuple):
+    """Steps of several trajectories, in order."""
+
+    places: FloatArray
+    """[n, q]: place on the ruler of every axis"""
+    owners: IntArray
+    """[n]: which trajectory, never falling"""
+    number: int
+    """Trajectories."""
+
+    @property
+    def starts(self) -> IntArray:
+        """[number]: first step of each trajectory."""
+        return np.searchsorted(self.owners, np.arange(self.number))
+
+
+class Look(NamedTuple):
+    """What one table says."""
+
+    refuted: float
+    """h: share of demonstrations that leave the cells of the others."""
+    novel: BoolArray
+    """[n]: the agents' steps in cells that no demonstration visits"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tables:
+    """All tables over demonstrated steps and agents' steps; each is made when it is asked for, once."""
+
+    rulers: tuple[Ruler, ...]
+    shown: Steps
+    done: Steps
+    folds: IntArray
+    """[demonstrated steps]: the part that each belongs to"""
+    units: IntArray
+    """[demonstrated steps]: the demonstration (or, where there are few, the block of one) that each belongs to"""
+    memo: dict[tuple[tuple[int, ...], int, float], Look] = field(default_factory=dict)
+
+    def look(self, axes: tuple[int, ...], scale: int, shift: float = 0.0) -> Look:
+        """The table over some axes at one scale."""
+        key = (axes, scale, shift)
+        if key not in self.memo:
+            self.memo[key] = self._make(axes, scale, shift)
+        return self.memo[key]
+
+    def _make(self, axes: tuple[int, ...], scale: int, shift: float) -> Look:
+        shape = tuple(self.rulers[axis].num_cells(scale, shift) for axis in axes)
+        few = tuple(self.rulers[axis].few for axis in axes)
+        shown = self._codes(self.shown.places, axes, scale, shift, shape)
+        done = self._codes(self.done.places, axes, scale, shift, shape)
+        visited = np.zeros((FOLDS, int(np.prod(shape))), np.bool_)
+        visited[self.folds, shown] = True
+        allowed = dilated(visited.any(axis=0).reshape(shape), few).ravel()
+        novel = ~allowed[done]
+        if not novel.any():
+            return Look(0.0, novel)
+        num_visits = visited.sum(axis=0)
+        refuted = 0
+        for part in range(FOLDS):
+            others = dilated((num_visits - visited[part] > 0).reshape(shape), few).ravel()
+            mine = self.folds == part
+            refuted += len(np.unique(self.units[mine][~others[shown[mine]]]))
+        return Look(refuted / (self.units.max() + 1), novel)
+
+    def _codes(
+        self, places: FloatArray, axes: tuple[int, ...], scale: int, shift: float, shape: tuple[int, ...]
+    ) -> IntArray:
+        cells = [self.rulers[axis].cells(places[:, axis], scale, shift) for axis in axes]
+        return np.ravel_multi_index(tuple(cells), shape)
+
+    def entered(self, novel: BoolArray) -> BoolArray:
+        """[trajectories]: enters a novel cell at some step."""
+        return np.logical_or.reduceat(novel, self.done.starts)
+
+
+def make_tables(rulers: tuple[Ruler, ...], shown: Steps, done: Steps) -> Tables:
+    """Tables whose parts are whole demonstrations; of fewer than five, blocks of steps."""
+    units = shown.owners
+    if shown.number < FOLDS:
+        units = np.minimum(np.arange(len(units)) * FOLDS // len(units), FOLDS - 1)
+    return Tables(rulers=rulers, shown=shown, done=done, folds=units % FOLDS, units=units)
+
+
+def sets_of(num_axes: int, most: int = 2) -> list[tuple[int, ...]]:
+    """All sets of up to `most` axes."""
+    sizes = range(1, most + 1)
+    return [axes for size in sizes for axes in itertools.combinations(range(num_axes), size)]

@@ -1,0 +1,358 @@
+"""Where the wall stands: evidence says which piece of undemonstrated space is forbidden, demonstrations where it ends.
+
+In the chosen axes, measured by their rulers: allowed is what lies within t of what demonstrations show, t being how far
+held-out ones get from the others where they face the evidence; gaps between them are closed. What is left falls into connected pieces; forbidden are those that the
+evidence enters: all of one that demonstrations surround, of another what lies between them and the deepest evidence.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.ndimage import binary_dilation, distance_transform_edt, label
+from scipy.spatial import cKDTree
+
+from icrl.search.axes import Ruler
+from icrl.types import BoolArray, FloatArray, IntArray
+
+NODES = {1: 4000, 2: 160, 3: 45}
+"""Nodes along each axis of numbers, by how many axes there are."""
+_BORNE = 0.5
+"""Quantile over held-out demonstrations of how far they get from the others: gaps of that size mean nothing."""
+_FACING = 0.25
+"""The same where they face what is forbidden: there the wall stands."""
+_USUAL = 0.95
+"""Quantile of the distances of demonstrated steps from those of other demonstrations."""
+_CORE = 0.5
+"""Steps of the evidence that are deeper than this share of the deepest of their trajectory show what is forbidden."""
+_HEAVY = 0.3
+"""Of the largest weight: lighter trajectories do not say how far the forbidden reaches."""
+_MOST_CENTRES = 200
+_NUM_RAYS = {1: 2, 2: 128, 3: 400}
+_BETWEEN_RAYS = 2
+"""Nodes that may lie between two rays."""
+_PIECE = 0.02
+"""Share of the evidence, by weight, that must enter a piece."""
+_MOST_STEPS = 8_000
+_SPACING = 0.02
+_LONGEST = 0.2
+"""Two steps of a demonstration that are nearer than this were joined by a way."""
+_APART = 10.0
+_BEYOND = 0.25
+"""The grid goes on beyond the ruler by this share of it: agents may go further than anybody was seen."""
+
+
+class Wall(NamedTuple):
+    """A region over a grid of places."""
+
+    grids: tuple[FloatArray, ...]
+    """Places of the nodes along each axis."""
+    depth: FloatArray
+    """[n1, ...]: distance from demonstrations over t where forbidden pieces are, else 0"""
+    borne: float
+    """t."""
+    evidence_depth: float
+    """Median depth at which trajectories of the evidence lie deepest."""
+    flagged_held_out: float
+    """p: share of held-out demonstrations that enter what is forbidden."""
+
+
+def place_wall(
+    rulers: tuple[Ruler, ...],
+    shown: FloatArray,
+    shown_owners: IntArray,
+    done: FloatArray,
+    done_owners: IntArray,
+    weights: FloatArray,
+    flagged: BoolArray,
+) -> Wall:
+    """The wall in some axes of places: shown [n, k], done [m, k] with weights of their trajectories.
+
+    `flagged` [m]: steps in cells that no demonstration visits, at the scale that explains most.
+    """
+    few = tuple(ruler.few for ruler in rulers)
+    lift = np.where(np.array(few), _APART, 1.0)  # names are further apart than any two places
+    shown, shown_owners = _thinned(shown, shown_owners, _MOST_STEPS)
+    shown = shown * lift
+    done = done * lift
+    grids = tuple(_grid(ruler, len(rulers)) for ruler in rulers)
+    space = _Space(
+        grids=grids,
+        mesh=np.stack(np.meshgrid(*grids, indexing="ij"), axis=-1).reshape(-1, len(rulers)) * lift,
+        structure=_structure(few),
+        lift=lift,
+        few=few,
+    )
+    tree = cKDTree(shown)
+    seen = _Seen(
+        away=np.minimum(tree.query(done, workers=1)[0], _APART),
+        done=done,
+        owners=done_owners,
+        weights=weights,
+        flagged=flagged,
+    )
+    from_shown, nearest = tree.query(space.mesh, workers=1)
+    from_shown = np.minimum(from_shown, _APART)  # any two names are equally far apart
+    apart = _held_out_distances(shown, shown_owners)
+    steps = [grid[1] - grid[0] for grid, names in zip(grids, few, strict=True) if not names]
+    cell = max(steps, default=1.0) * np.sqrt(max(len(steps), 1)) / 2  # no step is further from all nodes around it
+    alike = apart < _APART  # another name is not a distance
+    wide = max(_typical(_worst(apart[alike], shown_owners[alike]), _BORNE), _typical(apart[alike], _USUAL), cell)
+    closed = _closed(space, from_shown, wide)
+    forbidden, _ = _forbidden(space, seen, closed, wide)
+    # how far held-out demonstrations get from the others matters where they face what is forbidden
+    facing = np.unique(nearest[forbidden & (from_shown <= 2 * wide)])
+    facing = facing[alike[facing]]
+    borne = wide
+    if len(facing):
+        borne = _typical(_worst(apart[facing], shown_owners[facing]), _FACING)
+        borne = min(wide, max(borne, cell))
+    forbidden, evidence = _forbidden(space, seen, closed, borne)
+    shape = tuple(len(grid) for grid in grids)
+    # what demonstrations allow keeps its depth of at most 1, so that the wall between two nodes is where it should be
+    depth = np.where(forbidden | (closed <= borne), closed / borne, 0.0).reshape(shape)
+    deepest = _median_deepest(seen.away[evidence] / borne, done_owners[evidence], weights)
+    flagged_held_out = float(np.mean(_worst(apart, shown_owners) > borne))
+    return Wall(grids, depth.astype(np.float32), borne, max(1.0, deepest), flagged_held_out)
+
+
+class _Space(NamedTuple):
+    """The grid."""
+
+    grids: tuple[FloatArray, ...]
+    mesh: FloatArray
+    """[nodes, k]"""
+    structure: BoolArray
+    """Which neighbours of a node belong to its piece."""
+    lift: FloatArray
+    few: tuple[bool, ...]
+
+
+class _Seen(NamedTuple):
+    """What agents did."""
+
+    away: FloatArray
+    """[m]: distance of each step from the nearest demonstrated one"""
+    done: FloatArray
+    """[m, k]"""
+    owners: IntArray
+    weights: FloatArray
+    flagged: BoolArray
+
+
+def _closed(space: _Space, from_shown: FloatArray, wide: float) -> FloatArray:
+    """[nodes]: distance from demonstrations whose gaps are closed: what is nearer to them than `wide`, taken back by it.
+
+    Along an edge of what they show it is the distance itself; a gap narrower than twice `wide` counts as shown.
+    """
+    shape = tuple(len(grid) for grid in space.grids)
+    near = (from_shown <= wide).reshape(shape)
+    if near.all():
+        return np.zeros_like(from_shown)
+    spacing = []
+    for grid, lift in zip(space.grids, space.lift, strict=True):
+        step = 1.0
+        if len(grid) > 1:
+            step = float(grid[1] - grid[0])
+        spacing.append(step * float(lift))
+    inside = distance_transform_edt(near, sampling=spacing).ravel()
+    return np.where(near.ravel(), np.minimum(from_shown, np.maximum(wide - inside, 0.0)), from_shown)
+
+
+def _forbidden(space: _Space, seen: _Seen, from_shown: FloatArray, borne: float) -> tuple[BoolArray, BoolArray]:
+    """[nodes]: what is forbidden where demonstrations allow as far as `borne`; and [m]: which steps say so."""
+    evidence = _runs(seen.owners, seen.away > borne, seen.flagged)
+    if not evidence.any():
+        evidence = seen.flagged
+    shape = tuple(len(grid) for grid in space.grids)
+    pieces, number = label((from_shown > borne).reshape(shape), structure=space.structure)
+    plain = evidence & seen.flagged
+    entered = pieces[_nearest_nodes(space.grids, seen.done[plain] / space.lift)]
+    kept = _entered_enough(entered, number, seen.owners[plain], seen.weights)
+    core = plain & (seen.weights[seen.owners] >= _HEAVY * seen.weights.max())
+    if not core.any():
+        core = plain
+    core[core] = seen.away[core] >= _CORE * _deepest_of(seen.away[core], seen.owners[core])
+    moving = np.array([not names for names in space.few])
+    chosen = np.isin(pieces.ravel(), kept)
+    if not moving.any():
+        return chosen, evidence
+    within = _between(space, from_shown <= borne, seen.done[core], seen.away[core], moving)
+    whole = _enclosed(pieces, number, space.few)[pieces.ravel()]
+    return chosen & (within | whole), evidence
+
+
+def _deepest_of(depths: FloatArray, owners: IntArray) -> FloatArray:
+    """The largest depth of each step's own trajectory."""
+    names, index = np.unique(owners, return_inverse=True)
+    most = np.zeros(len(names))
+    np.maximum.at(most, index, depths)
+    return np.asarray(most[index])
+
+
+def _between(
+    space: _Space, blocked: BoolArray, centres: FloatArray, depths: FloatArray, moving: BoolArray
+) -> BoolArray:
+    """[nodes]: what is seen from the core of the evidence on the way to what demonstrations show.
+
+    From each step of the core rays go out in all directions. Where one meets what is shown (`blocked` [nodes]), all
+    before that is between the two; where it meets nothing, it ends as far out as the nearest demonstration is.
+    """
+    shape = np.array([len(grid) for grid in space.grids])
+    every = max(1, -(-len(centres) // _MOST_CENTRES))
+    origins = np.stack(_nearest_nodes(space.grids, centres[::every] / space.lift), axis=1)
+    steps = np.array([grid[1] - grid[0] if len(grid) > 1 else 1.0 for grid in space.grids]) * space.lift
+    limits = depths[::every] / steps[moving].max()  # in nodes
+    seen = np.zeros(shape, np.bool_)
+    solid = blocked.reshape(shape)
+    directions = np.zeros((_NUM_RAYS[int(moving.sum())], len(shape)))
+    directions[:, moving] = _directions(int(moving.sum()))
+    lengths = np.arange(int(shape[moving].max()))
+    for origin, limit in zip(origins, limits, strict=True):
+        path = np.rint(origin + directions[:, None, :] * lengths[None, :, None]).astype(np.int64)  # [rays, steps, k]
+        outside = ((path < 0) | (path >= shape)).any(axis=2)
+        index = tuple(np.moveaxis(np.clip(path, 0, shape - 1), 2, 0))
+        met = solid[index] & ~outside
+        first = np.where(met.any(axis=1), np.argmax(met, axis=1), len(lengths))
+        reach = np.where(met.any(axis=1), first, limit)
+        clear = (lengths[None, :] < reach[:, None]) & ~outside
+        seen[tuple(axis[clear] for axis in index)] = True
+    spread = binary_dilation(seen, structure=space.structure, iterations=_BETWEEN_RAYS)
+    return np.asarray(spread.ravel() & ~blocked)
+
+
+def _directions(dimensions: int) -> FloatArray:
+    """Unit vectors in all directions: [rays, dimensions]."""
+    number = _NUM_RAYS[dimensions]
+    if dimensions == 1:
+        return np.array([[1.0], [-1.0]])
+    turns = np.arange(number)
+    if dimensions == 2:
+        angles = 2 * np.pi * turns / number
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    height = 1.0 - 2.0 * (turns + 0.5) / number  # evenly over a sphere: a spiral
+    angles = np.pi * (1.0 + 5.0**0.5) * turns
+    width = np.sqrt(1.0 - height**2)
+    return np.stack([width * np.cos(angles), width * np.sin(angles), height], axis=1)
+
+
+def _enclosed(pieces: IntArray, number: int, few: tuple[bool, ...]) -> BoolArray:
+    """[number + 1]: the piece does not reach the edge of the grid: demonstrations surround it."""
+    open_ones = np.zeros(number + 1, np.bool_)
+    for axis, names in enumerate(few):
+        if names:
+            continue
+        for end in (0, -1):
+            open_ones[np.unique(np.take(pieces, end, axis=axis))] = True
+    return ~open_ones
+
+
+def _held_out_distances(shown: FloatArray, owners: IntArray) -> FloatArray:
+    """[n]: how far each step is from all other demonstrations; of a single one, from its other half."""
+    names = np.unique(owners)
+    if len(names) == 1:
+        owners = np.arange(len(owners)) % 2
+        names = np.unique(owners)
+    apart = np.zeros(len(shown))
+    for name in names:
+        mine = owners == name
+        apart[mine] = cKDTree(shown[~mine]).query(shown[mine], workers=1)[0]
+    return apart
+
+
+def _typical(distances: FloatArray, quantile: float) -> float:
+    """A quantile, or 0 where there is nothing."""
+    if len(distances) == 0:
+        return 0.0
+    return float(np.quantile(distances, quantile))
+
+
+def _worst(apart: FloatArray, owners: IntArray) -> FloatArray:
+    """The largest distance of each demonstration."""
+    names, index = np.unique(owners, return_inverse=True)
+    most = np.zeros(len(names))
+    np.maximum.at(most, index, apart)
+    return most
+
+
+def _grid(ruler: Ruler, num_axes: int) -> FloatArray:
+    if ruler.few:
+        return ruler.places.astype(np.float64)
+    return np.linspace(-_BEYOND, 1.0 + _BEYOND, NODES[num_axes])
+
+
+def _structure(few: tuple[bool, ...]) -> BoolArray:
+    """Which neighbours of a node belong to its piece: along axes of numbers alone."""
+    structure = np.zeros((3,) * len(few), np.bool_)
+    centre = (1,) * len(few)
+    structure[centre] = True
+    for axis, names in enumerate(few):
+        if names:
+            continue
+        for step in (0, 2):
+            place = list(centre)
+            place[axis] = step
+            structure[tuple(place)] = True
+    return structure
+
+
+def _nearest_nodes(grids: tuple[FloatArray, ...], places: FloatArray) -> tuple[IntArray, ...]:
+    """Index of the node nearest to each place, axis by axis."""
+    index = []
+    for axis, grid in enumerate(grids):
+        middles = (grid[1:] + grid[:-1]) / 2
+        index.append(np.searchsorted(middles, places[:, axis]))
+    return tuple(index)
+
+
+def _runs(owners: IntArray, beyond: BoolArray, flagged: BoolArray) -> BoolArray:
+    """Steps of all runs of consecutive steps beyond the demonstrations that have a flagged one."""
+    new_run = np.ones(len(owners), np.bool_)
+    new_run[1:] = (owners[1:] != owners[:-1]) | (beyond[1:] != beyond[:-1])
+    runs = np.cumsum(new_run) - 1
+    hit = np.zeros(runs[-1] + 1, np.bool_)
+    hit[runs[flagged & beyond]] = True
+    return np.asarray(hit[runs] & beyond)
+
+
+def _entered_enough(entered: IntArray, number: int, owners: IntArray, weights: FloatArray) -> list[int]:
+    """Pieces that enough of the evidence enters."""
+    total = weights[np.unique(owners)].sum()
+    kept = []
+    for piece in range(1, number + 1):
+        who = np.unique(owners[entered == piece])
+        if len(who) and weights[who].sum() >= _PIECE * total:
+            kept.append(piece)
+    return kept
+
+
+def _median_deepest(depths: FloatArray, owners: IntArray, weights: FloatArray) -> float:
+    """Median over trajectories, by weight, of their deepest step."""
+    names = np.unique(owners)
+    deepest = np.array([depths[owners == name].max() for name in names])
+    order = np.argsort(deepest)
+    reached = np.cumsum(weights[names][order])
+    return float(deepest[order][np.searchsorted(reached, reached[-1] / 2)])
+
+
+def joined(places: FloatArray, owners: IntArray) -> tuple[FloatArray, IntArray]:
+    """The places of demonstrations and what lies between two steps of one: it passed there, too.
+
+    Longer jumps are left open (a goal that changes, an angle that comes round). Shapes: [n, k], [n] -> the same, more.
+    """
+    gaps = np.linalg.norm(np.diff(places, axis=0), axis=1)
+    number = np.ceil(gaps / _SPACING).astype(np.int64) - 1
+    number[(owners[1:] != owners[:-1]) | (gaps > _LONGEST)] = 0
+    number = np.maximum(number, 0)
+    first = np.repeat(np.arange(len(gaps)), number)
+    order = np.arange(len(first)) - np.repeat(np.cumsum(number) - number, number)
+    shares = ((order + 1) / (number[first] + 1))[:, None]
+    between = (1 - shares) * places[first] + shares * places[first + 1]
+    everything = np.concatenate([places, between])
+    everyone = np.concatenate([owners, owners[first]])
+    sorted_by_owner = np.argsort(everyone, kind="stable")
+    return everything[sorted_by_owner], everyone[sorted_by_owner]
+
+
+def _thinned(places: FloatArray, owners: IntArray, most: int) -> tuple[FloatArray, IntArray]:
+    every = max(1, -(-len(places) // most))
+    return places[::every], owners[::every]

@@ -1,0 +1,63 @@
+"""`LearnState`: everything that Algorithm 1 carries from round to round."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from icrl.agent.forward_step import ForwardInfo
+from icrl.agent.state import AgentState
+from icrl.agent.training import Measurement, Training
+from icrl.constraint.backward_step import ConstraintState
+from icrl.evidence.expected import Expected
+from icrl.evidence.gathered import Evidence
+from icrl.rounds import Phase
+from icrl.search.rule import Finding
+from icrl.types import FloatArray, Trajectories
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnState:
+    """One value that can be saved and restored."""
+
+    training: Training
+    """The agent of this phase."""
+    phase: Phase
+    number: int = -1
+    """Of the last round; -1: none was made."""
+    steps: int = 0
+    """Environment steps so far, sampling included."""
+    finished: bool = False
+    zeta: ConstraintState | None = None
+    """Of the paper's way: a network and its optimiser."""
+    finding: Finding | None = None
+    """Of our way: the rule, its rivals, how much there was to explain."""
+    evidence: Evidence | None = None
+    expected: Expected | None = None
+    """What demonstrations earn from a like start."""
+    scouts: int = 0
+    """Scouts that have returned."""
+    scout: AgentState | None = None
+    """The best of them."""
+    scout_earned: float = -math.inf
+    """Its mean advantage over demonstrations, in their deviations."""
+    curve: tuple[float, ...] = ()
+    """Mean advantages of the present one, piece by piece."""
+    from_scout: bool = False
+    """The agent that judges zeta was that scout."""
+    generation: int = 0
+    """How often zeta was found."""
+    judged: tuple[Measurement, ...] = ()
+    """How the agent under each zeta ended."""
+    acted: AgentState | None = None
+    """The agent of the last round; `training` may be the next one's already."""
+    acted_as: Phase = Phase.round
+    samples: Trajectories | None = None
+    """S of the last round."""
+    forward_info: ForwardInfo | None = None
+    constraint_info: dict[str, Any] | None = None
+    weights: FloatArray = field(default_factory=lambda: np.zeros(0))
+    """[N]: how much each sample of the last round counts as evidence."""
+    moved: bool = False
+    why: str = ""

@@ -1,0 +1,106 @@
+"""The shield: forbidden actions are replaced by allowed ones, the nearest or by the policy's own odds."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from icrl.agent.networks import PolicyLayers
+from icrl.agent.shield import Shield, nearest_allowed, redrawn_choices
+from icrl.agent.state import Policy
+
+LOW = np.array([-1.0, -1.0])
+HIGH = np.array([1.0, 1.0])
+
+
+def beyond_half(observations, actions):
+    """Forbidden: the first component above one half."""
+    return actions[..., 0] > 0.5
+
+
+def test_the_nearest_allowed_action_lies_just_inside_the_boundary():
+    rng = np.random.default_rng(0)
+    given = np.array([[0.9, 0.2], [0.6, -0.7]])
+    shielded = nearest_allowed(rng, beyond_half, np.zeros((2, 1)), given, LOW, HIGH)
+    assert shielded.found.all()
+    assert not beyond_half(None, shielded.actions).any()
+    # the nearest point of the half-plane is straight across: (0.5, 0.2) and (0.5, -0.7)
+    np.testing.assert_allclose(shielded.actions[:, 0], 0.5, atol=0.05)
+    np.testing.assert_allclose(shielded.actions[:, 1], given[:, 1], atol=0.2)
+
+
+def test_it_is_never_farther_than_the_best_of_many_random_actions():
+    def outside_disc(observations, actions):
+        return np.linalg.norm(actions - 0.3, axis=-1) > 0.4
+
+    rng = np.random.default_rng(1)
+    given = rng.uniform(-1, 1, (50, 2))
+    given = given[outside_disc(None, given)]
+    shielded = nearest_allowed(rng, outside_disc, np.zeros((len(given), 1)), given, LOW, HIGH)
+    assert not outside_disc(None, shielded.actions).any()
+    exact = np.linalg.norm(given - 0.3, axis=1) - 0.4  # distance from a disc
+    found = np.linalg.norm(given - shielded.actions, axis=1)
+    assert (found >= exact - 1e-9).all()
+    assert np.quantile(found - exact, 0.9) < 0.2
+
+
+def test_where_nothing_is_allowed_the_action_stays():
+    rng = np.random.default_rng(0)
+    given = np.array([[0.1, 0.2]])
+    everything = lambda observations, actions: np.ones(actions.shape[:-1], np.bool_)  # noqa: E731
+    shielded = nearest_allowed(rng, everything, np.zeros((1, 1)), given, LOW, HIGH)
+    assert shielded.found.tolist() == [False]
+    np.testing.assert_array_equal(shielded.actions, given)
+
+
+def test_choices_are_drawn_again_with_the_policys_own_odds():
+    def first_is_forbidden(observations, actions):
+        return actions == 0
+
+    rng = np.random.default_rng(0)
+    number = 20_000
+    log_probs = np.tile(np.log([0.5, 0.4, 0.1]), (number, 1))
+    shielded = redrawn_choices(rng, first_is_forbidden, np.zeros((number, 1)), np.zeros(number, np.int64), log_probs)
+    # 0.4 : 0.1 among what is left
+    np.testing.assert_allclose(np.bincount(shielded.actions, minlength=3) / number, [0, 0.8, 0.2], atol=0.01)
+    likeliest = redrawn_choices(None, first_is_forbidden, np.zeros((1, 1)), np.zeros(1, np.int64), log_probs[:1])
+    assert likeliest.actions.tolist() == [1]
+
+
+def make_policy(space, bias, cost, greedy=False):
+    bias = np.asarray(bias, np.float32)
+    log_std = None
+    if isinstance(space, gym.spaces.Box):
+        log_std = np.full(len(bias), -1.0, np.float32)
+    layers = PolicyLayers(((np.zeros((1, len(bias)), np.float32), bias),), log_std)
+    return Policy(layers=layers, moments=None, action_space=space, shield=Shield(cost=cost), greedy=greedy)
+
+
+def test_a_policy_behind_a_shield_takes_what_is_allowed_and_remembers_what_it_drew():
+    space = gym.spaces.Box(-1.0, 1.0, (2,), np.float32)
+
+    def cost(observations, actions):
+        return np.where(actions[..., 0] > 0.5, 1.0, 0.0)
+
+    policy = make_policy(space, [0.9, 0.0], cost)
+    choice = policy.choose(np.random.default_rng(0), np.zeros((40, 1), np.float32))
+    assert (choice.drawn[:, 0] > 0.5).mean() >= 0.8
+    assert (choice.taken[:, 0] <= 0.5).all()
+    assert choice.costs.tolist() == [0.0] * 40
+    kept = choice.drawn[:, 0] <= 0.5
+    np.testing.assert_allclose(choice.taken[kept], np.clip(choice.drawn[kept], -1, 1))
+
+
+def test_a_greedy_policy_acts_at_its_mode():
+    space = gym.spaces.Discrete(3)
+    policy = make_policy(space, [5.0, 4.0, 0.0], lambda observations, actions: 1.0 * (actions == 0), greedy=True)
+    choice = policy.choose(np.random.default_rng(0), np.zeros((4, 1), np.float32))
+    assert choice.drawn.tolist() == [0] * 4
+    assert choice.taken.tolist() == [1] * 4
+
+
+@pytest.mark.parametrize("state", [0.0, 1.0])
+def test_a_state_in_which_everything_is_forbidden_costs_one(state):
+    space = gym.spaces.Box(-1.0, 1.0, (1,), np.float32)
+    policy = make_policy(space, [0.0], lambda observations, actions: observations[..., 0])
+    choice = policy.choose(np.random.default_rng(0), np.full((3, 1), state, np.float32))
+    assert choice.costs.tolist() == [state] * 3

@@ -1,0 +1,110 @@
+"""Cloning: what an agent may take from demonstrations, and that the critics are left alone."""
+
+import dataclasses
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import worlds
+from icrl.agent.cloning import clone, pulled, shown_steps, with_policy_of
+from icrl.agent.networks import unflatten
+from icrl.agent.state import init_agent, policy_of
+from icrl.config import ForwardConfig
+from icrl.types import Trajectories
+
+CONFIG = ForwardConfig(num_envs=4, rollout_steps=8, minibatch=16, hidden=(16,))
+PUSH = worlds.push_reward()
+
+
+def line_demos(num=6, length=40, noise=0.0, seed=0):
+    """Actions are half of what is seen, of observations in [-1, 1]."""
+    rng = np.random.default_rng(seed)
+    seen = rng.uniform(-1, 1, (num, length, 1)).astype(np.float32)
+    actions = 0.5 * seen + noise * rng.standard_normal(seen.shape)
+    return Trajectories(
+        observations=seen,
+        actions=actions.astype(np.float32),
+        rewards=np.full((num, length), 2.0, np.float32),
+        lengths=np.full(num, length),
+    )
+
+
+def cloned(demos, has_rewards=True):
+    agent = init_agent(np.random.default_rng(0), PUSH, CONFIG)
+    return agent, clone(np.random.default_rng(1), agent, demos, has_rewards, PUSH, CONFIG)
+
+
+def test_a_clone_does_what_demonstrations_do():
+    _, agent = cloned(line_demos())
+    policy = policy_of(agent, PUSH, CONFIG, greedy=True)
+    seen = np.linspace(-0.9, 0.9, 7, dtype=np.float32)[:, None]
+    taken = policy.choose(np.random.default_rng(0), seen).taken
+    np.testing.assert_allclose(taken[:, 0], 0.5 * seen[:, 0], atol=0.08)
+
+
+def test_its_noise_is_what_it_leaves_unexplained():
+    _, agent = cloned(line_demos(num=20, noise=0.3))
+    unit = (PUSH.action_space.high - PUSH.action_space.low)[0] / 2
+    log_std = unflatten(np.asarray(agent.params), agent.shape)["log_std"]
+    assert np.exp(log_std[0]) == pytest.approx(0.3 / unit, rel=0.2)
+
+
+def test_normalisers_are_those_of_the_demonstrations():
+    demos = line_demos()
+    _, agent = cloned(demos)
+    assert agent.observation_moments.mean[0] == pytest.approx(demos.observations.mean(), abs=1e-3)
+    assert agent.return_moments.num_seen > 100
+    _, without = cloned(demos, has_rewards=False)
+    assert without.return_moments.num_seen < 1
+
+
+def test_critics_are_left_alone():
+    start, agent = cloned(line_demos())
+    before = unflatten(np.asarray(start.params), start.shape)
+    after = unflatten(np.asarray(agent.params), agent.shape)
+    np.testing.assert_array_equal(before["critic_w"], after["critic_w"])
+    first = start.shape.hidden[0]
+    np.testing.assert_array_equal(before["w0"][:, first:], after["w0"][:, first:])
+    assert np.abs(before["policy_w"] - after["policy_w"]).max() > 0
+
+
+def test_a_policy_is_put_back_whole():
+    start, agent = cloned(line_demos())
+    mixed = with_policy_of(start.params, agent.params, start.shape)
+    blocks = unflatten(mixed, start.shape)
+    np.testing.assert_array_equal(blocks["policy_w"], unflatten(np.asarray(agent.params), agent.shape)["policy_w"])
+    np.testing.assert_array_equal(blocks["critic_w"], unflatten(np.asarray(start.params), start.shape)["critic_w"])
+
+
+def test_a_pull_leads_back_towards_the_demonstrations():
+    demos = line_demos()
+    start, agent = cloned(demos)
+    shown = shown_steps(demos, PUSH)
+    away = dataclasses.replace(agent, params=start.params)
+
+    def error(candidate):
+        policy = policy_of(candidate, PUSH, CONFIG, greedy=True)
+        return float(np.mean((policy.act(np.random.default_rng(0), shown.observations) - shown.actions) ** 2))
+
+    closer = away
+    for _ in range(30):
+        closer = pulled(np.random.default_rng(2), closer, shown, CONFIG, 1.0)
+    assert error(closer) < 0.5 * error(away)
+    assert pulled(np.random.default_rng(2), away, shown, CONFIG, 0.0).params.tobytes() == start.params.tobytes()
+
+
+def test_one_demonstration_and_discrete_choices_will_do():
+    task = dataclasses.replace(PUSH, action_space=gym.spaces.Discrete(2), action_names=("left", "right"))
+    rng = np.random.default_rng(0)
+    seen = rng.uniform(-1, 1, (1, 200, 1)).astype(np.float32)
+    demos = Trajectories(
+        observations=seen,
+        actions=(seen[..., 0] > 0).astype(np.int64),
+        rewards=np.zeros((1, 200), np.float32),
+        lengths=np.array([200]),
+    )
+    agent = clone(rng, init_agent(rng, task, CONFIG), demos, False, task, CONFIG)
+    policy = policy_of(agent, task, CONFIG, greedy=True)
+    taken = policy.act(rng, np.array([[-0.8], [0.8]], np.float32))
+    assert taken.tolist() == [0, 1]

@@ -1,0 +1,371 @@
+"""From evidence to a rule: the right axes, demonstrations allowed, evidence forbidden."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from icrl.search.axes import Axis
+from icrl.search.question import Values
+from icrl.search.rule import Problem, depths_of, explained_share, find_rule
+
+
+class World(NamedTuple):
+    """Trajectories [length, q] of demonstrations and agents, and what to expect of the rule."""
+
+    axes: tuple[Axis, ...]
+    shown: list
+    done: list
+    names: set
+    inside: np.ndarray
+    """Places that are surely allowed: demonstrations are all around them."""
+    beyond: np.ndarray
+    """Places that are surely forbidden: the evidence is all around them."""
+
+
+def numbers(*called):
+    return tuple(Axis(name=name, columns=(i,)) for i, name in enumerate(called))
+
+
+def values(parts):
+    lengths = [len(part) for part in parts]
+    return Values(
+        np.concatenate(parts).astype(np.float64),
+        np.repeat(np.arange(len(parts)), lengths),
+        len(parts),
+        np.concatenate([np.arange(length) for length in lengths]),
+    )
+
+
+def problem_of(axes, shown, done, newest=None, strength=1.0, weights=None):
+    number = len(done)
+    if weights is None:
+        weights = np.full(number, 1 / number)
+    if newest is None:
+        newest = np.ones(number, bool)
+    paid = np.zeros((number, max(len(part) for part in done)))
+    return Problem(axes, values(shown), values(done), weights, paid, strength, newest)
+
+
+def drawn(rng, test, number, dimensions):
+    box = rng.uniform(0, 1, (40 * number, dimensions))
+    return box[test(box)][:number]
+
+
+def sides(rng, allowed, evidence, dimensions, shown=20, done=8):
+    """Demonstrations that fill what is allowed, and agents that also go where the evidence is."""
+    demonstrations = [drawn(rng, allowed, 100, dimensions) for _ in range(shown)]
+    agents = []
+    for _ in range(done):
+        halves = [drawn(rng, test, 20, dimensions) for test in (allowed, evidence)]
+        agents.append(np.concatenate(halves))
+    return demonstrations, agents
+
+
+def half_plane():
+    """x + y < 1 is shown, evidence lies beyond 1.3; the third axis means nothing."""
+    rng = np.random.default_rng(0)
+
+    def allowed(p):
+        return p[:, 0] + p[:, 1] < 1.0
+
+    shown, done = sides(rng, allowed, lambda p: p[:, 0] + p[:, 1] > 1.3, 3)
+    sums = np.linspace(0.3, 0.95, 20)
+    far = np.linspace(1.35, 1.7, 20)
+    return World(
+        numbers("x", "y", "noise"),
+        shown,
+        done,
+        {"x", "y"},
+        np.stack([sums / 2, sums / 2, sums], axis=1),
+        np.stack([far / 2, far / 2, far - 1], axis=1),
+    )
+
+
+def disc():
+    """A disc of 0.3 is never entered; agents cross its middle."""
+    rng = np.random.default_rng(0)
+
+    def radius(p):
+        return np.hypot(p[:, 0] - 0.5, p[:, 2] - 0.5)
+
+    shown, done = sides(rng, lambda p: radius(p) > 0.3, lambda p: radius(p) < 0.2, 3)
+    turn = np.linspace(0, 2 * np.pi, 40)
+    ring = np.stack([np.cos(turn), turn, np.sin(turn)], axis=1)
+    return World(
+        numbers("x", "noise", "y"),
+        shown,
+        done,
+        {"x", "y"},
+        ring * [0.36, 0.1, 0.36] + [0.5, 0.1, 0.5],
+        ring * [0.15, 0.1, 0.15] + [0.5, 0.1, 0.5],
+    )
+
+
+def two_sided():
+    """|a - 1/2| < 0.2 is shown, evidence lies beyond 0.35 on both sides."""
+    rng = np.random.default_rng(0)
+
+    def off(p):
+        return np.abs(p[:, 1] - 0.5)
+
+    shown, done = sides(rng, lambda p: off(p) < 0.2, lambda p: off(p) > 0.35, 2)
+    near = np.linspace(-0.19, 0.19, 20)
+    far = np.concatenate([np.linspace(-0.49, -0.36, 10), np.linspace(0.36, 0.49, 10)])
+    return World(
+        numbers("noise", "push"),
+        shown,
+        done,
+        {"push"},
+        np.stack([np.linspace(0, 1, 20), 0.5 + near], axis=1),
+        np.stack([np.linspace(0, 1, 20), 0.5 + far], axis=1),
+    )
+
+
+def category():
+    """Choice 2 out of four is never taken; agents take it at times."""
+    rng = np.random.default_rng(0)
+    shown, done = sides(rng, lambda p: p[:, 0] < 0.75, lambda p: p[:, 0] >= 0.75, 2)
+    for part in shown + done:
+        part[:, 0] = np.array([0.0, 1.0, 3.0, 2.0])[(4 * part[:, 0]).astype(int)]
+    axes = (Axis(name="action", columns=(1, 2, 3, 4)), Axis(name="noise", columns=(0,)))
+    inside = np.stack([np.repeat([0.0, 1.0, 3.0], 5), np.linspace(0, 1, 15)], axis=1)
+    beyond = np.stack([np.full(5, 2.0), np.linspace(0, 1, 5)], axis=1)
+    return World(axes, shown, done, {"action"}, inside, beyond)
+
+
+def gate():
+    """Choice 1 out of three is taken below 0.5 of x alone; agents take it beyond 0.7 as well."""
+    rng = np.random.default_rng(0)
+
+    def taken(p):
+        return (p[:, 0] * 3).astype(int) == 1
+
+    shown, done = sides(
+        rng,
+        lambda p: ~taken(p) | (p[:, 1] < 0.5),
+        lambda p: taken(p) & (p[:, 1] > 0.7),
+        3,
+    )
+    for part in shown + done:
+        part[:, 0] = (part[:, 0] * 3).astype(int)
+    axes = (
+        Axis(name="action", columns=(2, 3, 4)),
+        Axis(name="x", columns=(0,)),
+        Axis(name="noise", columns=(1,)),
+    )
+    others = np.stack([np.repeat([0.0, 2.0], 10), np.tile(np.linspace(0.05, 0.95, 10), 2)], axis=1)
+    below = np.stack([np.ones(10), np.linspace(0.05, 0.48, 10)], axis=1)
+    above = np.stack([np.ones(10), np.linspace(0.72, 0.95, 10)], axis=1)
+    inside = np.concatenate([others, below])
+    return World(
+        axes,
+        shown,
+        done,
+        {"action", "x"},
+        np.column_stack([inside, inside[:, 1]]),
+        np.column_stack([above, above[:, 1]]),
+    )
+
+
+WORLDS = {make.__name__: make() for make in (half_plane, disc, two_sided, category, gate)}
+
+
+@pytest.fixture(scope="module", params=WORLDS)
+def found(request):
+    world = WORLDS[request.param]
+    problem = problem_of(world.axes, world.shown, world.done)
+    return world, problem, find_rule(problem)
+
+
+def forbids(rule, axes, places):
+    return depths_of(rule, axes, np.asarray(places, float)) > rule.region.level
+
+
+def test_the_axes_of_the_rule_are_named(found):
+    world, _, finding = found
+    assert {axis.name for axis in finding.rule.axes} == world.names
+    assert set(finding.named(finding.rule.candidate).split(" + ")) == world.names
+    assert finding.rivals[0].axes == finding.rule.candidate.axes
+
+
+def test_every_demonstrated_step_is_allowed(found):
+    world, problem, finding = found
+    assert not forbids(finding.rule, world.axes, problem.shown.values).any()
+
+
+def test_the_evidence_is_forbidden(found):
+    world, problem, finding = found
+    deep = np.concatenate([part[20:] for part in world.done])  # agents' second halves
+    assert np.mean(forbids(finding.rule, world.axes, deep)) > 0.95
+    assert explained_share(finding.rule, problem, problem.weights) == pytest.approx(1.0)
+
+
+def test_the_wall_lies_between_the_last_demonstration_and_the_first_evidence(found):
+    world, _, finding = found
+    assert not forbids(finding.rule, world.axes, world.inside).any()
+    assert forbids(finding.rule, world.axes, world.beyond).all()
+
+
+def test_metres_and_millimetres_give_the_same_judgements(found):
+    world, problem, finding = found
+    scale = np.array([1.0 if axis.categorical else 1000.0 for axis in world.axes])
+    shift = np.array([0.0 if axis.categorical else 7.0 for axis in world.axes])
+    other = find_rule(
+        problem_of(
+            world.axes,
+            [part * scale + shift for part in world.shown],
+            [part * scale + shift for part in world.done],
+        )
+    )
+    assert other.rule.candidate.axes == finding.rule.candidate.axes
+    assert other.rule.candidate.score == pytest.approx(finding.rule.candidate.score)
+    assert other.rule.borne == pytest.approx(finding.rule.borne)
+    places = np.concatenate([problem.shown.values, problem.done.values, world.inside, world.beyond])
+    here = depths_of(finding.rule, world.axes, places)
+    there = depths_of(other.rule, world.axes, places * scale + shift)
+    np.testing.assert_allclose(there, here, rtol=1e-3, atol=1e-3)
+
+
+def test_a_rule_sees_the_features_of_its_axes_in_order(found):
+    _, _, finding = found
+    columns = [column for axis in finding.rule.region.axes for column in axis.columns]
+    assert columns == list(range(sum(len(axis.columns) for axis in finding.rule.axes)))
+    for mine, axis in zip(finding.rule.region.axes, finding.rule.axes, strict=True):
+        assert mine.categorical == axis.categorical
+
+
+def test_the_explained_share_equals_a_loop_over_trajectories(found):
+    world, _, finding = found
+    rng = np.random.default_rng(3)
+    # of four agents the first halves alone: they stay with demonstrations
+    clean = [part[:20] for part in world.done[:4]]
+    mixed = problem_of(world.axes, world.shown, clean + world.done[4:])
+    weights = rng.uniform(0, 1, 8)
+    slow = 0.0
+    for agent, part in enumerate(clean + world.done[4:]):
+        inside = [forbids(finding.rule, world.axes, step[None])[0] for step in part]
+        slow += weights[agent] * any(inside)
+    assert explained_share(finding.rule, mixed, weights) == pytest.approx(slow / weights.sum())
+    assert 0 < slow < weights.sum()
+    # nobody counts: nothing is divided by 0
+    assert explained_share(finding.rule, mixed, np.zeros(8)) == 0.0
+
+
+def one_sided(low, high):
+    """Demonstrations between 0.3 and 0.7 of one axis, agents also from `low` to `high`."""
+    rng = np.random.default_rng(0)
+    shown = []
+    for _ in range(15):
+        shown.append(np.stack([rng.uniform(0.3, 0.7, 60), rng.uniform(0, 1, 60)], axis=1))
+    done = []
+    for _ in range(6):
+        pushes = np.concatenate([rng.uniform(0.3, 0.7, 20), np.linspace(low, high, 20)])
+        done.append(np.stack([pushes, rng.uniform(0, 1, 40)], axis=1))
+    return shown, done
+
+
+def test_a_counter_example_on_the_other_side_moves_the_wall_there():
+    axes = numbers("push", "noise")
+    shown, done = one_sided(0.85, 1.0)
+    _, counter = one_sided(0.0, 0.15)
+    old = find_rule(problem_of(axes, shown, done)).rule
+    left = np.stack([np.linspace(0.02, 0.13, 12), np.linspace(0, 1, 12)], axis=1)
+    right = left * [-1, 1] + [1, 0]
+    assert forbids(old, axes, right).all()
+    assert not forbids(old, axes, left).any()  # nothing was known against it
+    newest = np.arange(12) >= 6
+    new = find_rule(problem_of(axes, shown, done + counter, newest), old).rule
+    assert new.candidate.axes == old.candidate.axes
+    assert forbids(new, axes, right).all()
+    assert forbids(new, axes, left).all()
+    assert not forbids(new, axes, np.concatenate(shown)).any()
+
+
+def beside_the_half_plane(places):
+    # shown below 1, evidence so far beyond 1.3
+    total = places[:, 0] + places[:, 1]
+    return (total > 1.1) & (total < 1.2)
+
+
+def beside_the_ring(places):
+    # shown beyond 0.3, evidence so far below 0.2
+    radius = np.hypot(places[:, 0] - 0.5, places[:, 2] - 0.5)
+    return (radius > 0.22) & (radius < 0.26)
+
+
+BESIDE = {"half_plane": beside_the_half_plane, "disc": beside_the_ring}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_counter_example_nearer_to_demonstrations_keeps_the_rule_valid(name):
+    world = WORLDS[name]
+    rng = np.random.default_rng(5)
+    old = find_rule(problem_of(world.axes, world.shown, world.done)).rule
+    between = drawn(rng, BESIDE[name], 20, 3)
+    counter = [np.concatenate([world.shown[i][:20], between]) for i in range(4)]
+    newest = np.arange(12) >= 8
+    weights = np.where(newest, 0.5 / 4, 0.5 / 8)  # generations count the same
+    problem = problem_of(world.axes, world.shown, world.done + counter, newest, weights=weights)
+    new = find_rule(problem, old).rule
+    assert {axis.name for axis in new.axes} == world.names
+    assert not forbids(new, world.axes, problem.shown.values).any()
+    assert forbids(new, world.axes, world.beyond).all()
+    assert explained_share(new, problem, problem.weights * newest) == pytest.approx(1.0)
+
+
+def test_three_axes_are_found_where_no_pair_explains():
+    # the octant above 0.5 of all three is never entered; any two of them may be above
+    rng = np.random.default_rng(0)
+
+    def allowed(places):
+        return (places < 0.5).any(axis=1)
+
+    shown = [drawn(rng, allowed, 300, 3) for _ in range(20)]
+    done = []
+    for _ in range(6):
+        deep = rng.uniform(0.65, 1.0, (6, 3))
+        done.append(np.concatenate([drawn(rng, allowed, 10, 3), deep]))
+    axes = numbers("x", "y", "z")
+    finding = find_rule(problem_of(axes, shown, done))
+    assert finding.rule.candidate.axes == (0, 1, 2)
+    assert not forbids(finding.rule, axes, np.concatenate(shown)).any()
+    deep = np.random.default_rng(1).uniform(0.7, 0.95, (200, 3))
+    assert np.mean(forbids(finding.rule, axes, deep)) > 0.95
+    two_above = [[0.2, 0.8, 0.8], [0.8, 0.2, 0.8], [0.8, 0.8, 0.2]]
+    assert not forbids(finding.rule, axes, two_above).any()
+
+
+def test_nothing_is_forbidden_where_agents_do_what_demonstrations_do():
+    rng = np.random.default_rng(0)
+    parts = [rng.uniform(0, 1, (100, 3)) for _ in range(28)]
+    finding = find_rule(problem_of(numbers("x", "y", "z"), parts[:20], parts[20:]))
+    assert finding.rule is None
+
+
+def test_nothing_is_forbidden_where_there_is_nothing_to_explain():
+    world = WORLDS["two_sided"]
+    finding = find_rule(problem_of(world.axes, world.shown, world.done, strength=0.0))
+    assert finding.rule is None
+    assert finding.strength == 0.0
+    assert finding.named(finding.rivals[0]) == "push"  # what it would have been
+
+
+def test_the_old_axes_stay_where_others_do_no_better():
+    # the second axis is the first in another unit: both explain the same
+    shown, done = one_sided(0.85, 1.0)
+    for part in shown + done:
+        part[:, 1] = 3 * part[:, 0] - 1
+    problem = problem_of(numbers("push", "copy"), shown, done)
+    first = find_rule(problem).rule
+    assert first.candidate.axes == (0,)
+    old = first._replace(candidate=first.candidate._replace(axes=(1,)))
+    assert find_rule(problem, old).rule.candidate.axes == (1,)
+
+
+def test_the_old_axes_go_where_others_explain_clearly_more():
+    world = WORLDS["two_sided"]
+    problem = problem_of(world.axes, world.shown, world.done)
+    wrong = find_rule(problem).rule
+    wrong = wrong._replace(candidate=wrong.candidate._replace(axes=(0,)))  # the noise
+    assert find_rule(problem, wrong).rule.candidate.axes == (1,)

@@ -1,0 +1,225 @@
+"""Where the wall stands: evidence says which piece is forbidden, demonstrations where it ends."""
+
+import numpy as np
+import pytest
+from scipy.interpolate import RegularGridInterpolator
+
+from icrl.search.axes import Ruler
+from icrl.search.wall import place_wall
+
+LINE = Ruler(values=np.array([0.0, 1.0]), places=np.array([0.0, 1.0]), few=False)
+
+
+def names(number):
+    return Ruler(values=np.arange(float(number)), places=np.arange(float(number)), few=True)
+
+
+def wall_of(rulers, shown, done, flagged, weights=None):
+    """The wall between demonstrations and agents [length, k]; `flagged` judges places [n, k]."""
+    if weights is None:
+        weights = np.full(len(done), 1 / len(done))
+    return place_wall(
+        rulers,
+        np.concatenate(shown),
+        owners_of(shown),
+        np.concatenate(done),
+        owners_of(done),
+        np.asarray(weights),
+        flagged(np.concatenate(done)),
+    )
+
+
+def owners_of(parts):
+    return np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+
+
+def depth_at(wall, places):
+    """g by SciPy's own interpolation, constant beyond the ends."""
+    ends = [np.clip(places[:, i], grid[0], grid[-1]) for i, grid in enumerate(wall.grids)]
+    return RegularGridInterpolator(wall.grids, wall.depth)(np.stack(ends, axis=1))
+
+
+def forbidden(wall, places):
+    return depth_at(wall, np.asarray(places, float)) > 1.0
+
+
+def within(rng, test, number, low=0.0, high=1.0, dimensions=2):
+    """Places of a box, drawn evenly, that pass a test."""
+    drawn = rng.uniform(low, high, (40 * number, dimensions))
+    return drawn[test(drawn)][:number]
+
+
+def total(places):
+    return places.sum(axis=1)
+
+
+@pytest.fixture(scope="module")
+def half_plane():
+    """Demonstrated x + y < 1, evidence x + y > 1.3: a gap of 0.21 lies between the two."""
+    rng = np.random.default_rng(0)
+    shown = [within(rng, lambda p: total(p) < 1.0, 80) for _ in range(20)]
+    done = []
+    for _ in range(8):
+        near = within(rng, lambda p: total(p) < 1.0, 5)
+        done.append(np.concatenate([near, within(rng, lambda p: total(p) > 1.3, 20)]))
+    wall = wall_of((LINE, LINE), shown, done, lambda p: total(p) > 1.3)
+    return wall, np.concatenate(shown), np.concatenate(done)
+
+
+def test_a_half_plane_allows_what_is_shown_and_forbids_what_is_deep(half_plane):
+    wall, shown, done = half_plane
+    assert not forbidden(wall, shown).any()
+    assert forbidden(wall, done[total(done) > 1.3]).all()
+
+
+def test_the_wall_of_a_half_plane_lies_between_demonstrations_and_evidence(half_plane):
+    wall, _, _ = half_plane
+    for slant in (-0.2, 0.0, 0.2):
+        sums = np.linspace(0.4, 1.4, 501)
+        line = np.stack([sums / 2 + slant, sums / 2 - slant], axis=1)
+        flags = forbidden(wall, line)
+        first = sums[np.argmax(flags)]
+        assert 0.97 < first < 1.3
+        assert flags[sums > first].all()  # one wall, not two
+
+
+@pytest.fixture(scope="module")
+def disc():
+    """Demonstrations fill the square but for a disc of 0.3 in its middle; agents cross it."""
+    rng = np.random.default_rng(1)
+    shown = [within(rng, lambda p: radius(p) > 0.3, 120) for _ in range(20)]
+    along = np.linspace(0.05, 0.95, 30)
+    done = [np.stack([along, rng.normal(0.5, 0.05, 30)], axis=1) for _ in range(8)]
+    wall = wall_of((LINE, LINE), shown, done, lambda p: radius(p) < 0.2)
+    return wall, np.concatenate(shown)
+
+
+def radius(places):
+    return np.hypot(places[:, 0] - 0.5, places[:, 1] - 0.5)
+
+
+def test_a_disc_is_forbidden_and_all_around_it_is_allowed(disc):
+    wall, shown = disc
+    assert not forbidden(wall, shown).any()
+    everywhere = np.random.default_rng(2).uniform(0.02, 0.98, (5000, 2))
+    flags = forbidden(wall, everywhere)
+    assert flags[radius(everywhere) < 0.18].all()
+    assert not flags[radius(everywhere) > 0.34].any()  # drawn steps leave dents in the rim
+
+
+def test_a_piece_that_no_evidence_enters_stays_allowed(disc):
+    wall, _ = disc
+    # demonstrations do not leave the square, but no agent says that it matters
+    outside = np.array([[-0.2, 0.5], [1.2, 0.5], [0.5, -0.2], [0.5, 1.2], [-9.0, 0.5], [1.2, 1.2]])
+    assert not forbidden(wall, outside).any()
+
+
+def test_what_lies_behind_demonstrations_as_seen_from_the_evidence_stays_allowed():
+    # demonstrations are a blob; all around it is one piece, but agents go to the right alone
+    rng = np.random.default_rng(0)
+    shown = [within(rng, lambda p: radius(p) < 0.15, 60) for _ in range(15)]
+    done = []
+    for _ in range(6):
+        to_the_right = np.stack([np.linspace(0.5, 0.9, 20), rng.normal(0.5, 0.01, 20)], axis=1)
+        done.append(to_the_right)
+    wall = wall_of((LINE, LINE), shown, done, lambda p: p[:, 0] > 0.8)
+    assert not forbidden(wall, np.concatenate(shown)).any()
+    assert forbidden(wall, [[0.75, 0.5], [0.85, 0.5]]).all()
+    assert not forbidden(wall, [[0.05, 0.5], [0.1, 0.3], [0.1, 0.7], [-0.2, 0.5]]).any()
+
+
+def limit(sides):
+    """Demonstrated 0.3 to 0.7 of one axis; evidence beyond 0.15 of that on some sides."""
+    rng = np.random.default_rng(0)
+    shown = [rng.uniform(0.3, 0.7, (50, 1)) for _ in range(15)]
+    reach = {"low": (0.0, 0.15), "high": (0.85, 1.0)}
+    done = [
+        np.concatenate(
+            [
+                rng.uniform(0.3, 0.7, (10, 1)),
+                *(rng.uniform(*reach[side], (10, 1)) for side in sides),
+            ]
+        )
+        for _ in range(6)
+    ]
+    wall = wall_of((LINE,), shown, done, lambda p: np.abs(p[:, 0] - 0.5) > 0.3)
+    return wall, np.concatenate(shown)
+
+
+def test_a_two_sided_limit_has_two_walls():
+    wall, shown = limit(("low", "high"))
+    line = np.linspace(0, 1, 1001)
+    flags = forbidden(wall, line[:, None])
+    assert not forbidden(wall, shown).any()
+    assert flags[(line < 0.15) | (line > 0.85)].all()
+    walls = line[1:][np.diff(flags.astype(int)) != 0]
+    assert len(walls) == 2
+    assert 0.15 < walls[0] < 0.31
+    assert 0.69 < walls[1] < 0.85
+
+
+@pytest.mark.parametrize(("side", "other"), [("low", "high"), ("high", "low")])
+def test_the_side_that_no_evidence_enters_stays_allowed(side, other):
+    wall, _ = limit((side,))
+    ends = {"low": 0.05, "high": 0.95}
+    assert forbidden(wall, [[ends[side]]]).all()
+    assert not forbidden(wall, [[ends[other]]]).any()
+
+
+def test_a_name_is_forbidden_and_its_neighbours_are_not():
+    # demonstrations know 0, 1 and 4; agents choose 3; nobody ever 2 or 5
+    shown = [np.array([[0.0], [1.0], [4.0], [0.0]]) for _ in range(6)]
+    done = [np.array([[0.0], [3.0], [1.0]]) for _ in range(4)]
+    wall = wall_of((names(6),), shown, done, lambda p: p[:, 0] == 3)
+    assert (wall.depth > 1).tolist() == [False, False, False, True, False, False]
+
+
+def test_a_limit_within_one_name_leaves_the_other_names_alone():
+    # under name 0 demonstrations go anywhere from 0 to 1, under name 1 up to 0.5
+    rng = np.random.default_rng(0)
+
+    def side(high, number):
+        name = rng.integers(0, 2, number)
+        return np.stack([rng.uniform(0, 1, number) * np.where(name == 1, high, 1.0), name], axis=1)
+
+    def flagged(places):
+        return (places[:, 1] == 1) & (places[:, 0] > 0.7)
+
+    shown = [side(0.5, 80) for _ in range(15)]
+    done = [side(1.0, 80) for _ in range(8)]
+    wall = wall_of((LINE, names(2)), shown, done, flagged)
+    assert not forbidden(wall, np.concatenate(shown)).any()
+    line = np.linspace(0.02, 0.95, 100)
+    assert not forbidden(wall, np.stack([line, np.zeros(100)], axis=1)).any()
+    flags = forbidden(wall, np.stack([line, np.ones(100)], axis=1))
+    assert flags[line > 0.7].all()
+    assert not flags[line < 0.49].any()
+
+
+def test_the_wall_stands_further_off_where_demonstrations_are_sparser():
+    def borne(steps):
+        rng = np.random.default_rng(0)
+        shown = [rng.uniform(0.0, 0.6, (steps, 1)) for _ in range(12)]
+        done = [np.linspace(0.9, 1.0, 10)[:, None] for _ in range(4)]
+        return wall_of((LINE,), shown, done, lambda p: p[:, 0] > 0.8).borne
+
+    assert borne(3) > 3 * borne(300)
+
+
+def test_agents_that_hardly_count_open_no_piece():
+    # agent 0 goes below what is shown with a weight of 0.001, agent 1 above it with the rest
+    rng = np.random.default_rng(0)
+    shown = [rng.uniform(0.3, 0.7, (50, 1)) for _ in range(10)]
+    done = [np.linspace(0.0, 0.1, 8)[:, None], np.linspace(0.9, 1.0, 8)[:, None]]
+    wall = wall_of((LINE,), shown, done, lambda p: p[:, 0] > -1, weights=[0.001, 0.999])
+    assert forbidden(wall, [[0.05], [0.95]]).tolist() == [False, True]
+
+
+def test_the_numbers_of_a_wall_are_shares_and_depths(half_plane, disc):
+    for wall in (half_plane[0], disc[0], limit(("low",))[0]):
+        assert wall.depth.dtype == np.float32
+        assert wall.depth.shape == tuple(len(grid) for grid in wall.grids)
+        assert wall.depth.min() >= 0
+        assert wall.borne > 0
+        assert wall.evidence_depth > 1  # there is room for caution before the evidence
+        assert 0 <= wall.flagged_held_out <= 1
