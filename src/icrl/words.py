@@ -1,0 +1,57 @@
+"""Words of others (paths, labels, names of columns) where they are shown: as
+letters, never as commands.
+
+A terminal obeys escape sequences, rich reads `[/b]` as markup, Markdown readers obey HTML, and
+matplotlib reads `$` as mathematics (that one is turned off where figures are made:
+`report.canvas`). This is the one place that escapes.
+"""
+
+import html
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]",
+)
+"""What moves the cursor, changes colours or turns the direction of text, and halves of letters,
+which cannot be written; not the end of a line, nor tabs."""
+_MARKDOWN = re.compile(r"([\\`*_\[\]|~])")
+
+
+def printable(text: str) -> str:
+    """The same text with control characters spelt out: \\x1b in place of the escape that
+    a terminal would obey."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def one_line(text: str) -> str:
+    """`printable`, with line ends and tabs spelt out too: for names."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def in_markdown(text: str) -> str:
+    """A name as Markdown shows it: no table is broken, no HTML, link or emphasis begins in it."""
+    return html.escape(_MARKDOWN.sub(r"\\\1", one_line(text)), quote=False)
+
+
+def shown(text: str) -> "Text":
+    """A name in a table of rich, or its title: letters, no markup."""
+    from rich.text import Text
+
+    return Text(one_line(text))
+
+
+def in_markup(text: str) -> str:
+    """A name among markup of ours."""
+    from rich.markup import escape
+
+    return escape(one_line(text))
+
+
+def say(console: "Console", text: str, style: str | None = None) -> None:
+    """Print a line as it is: no markup, no colours for numbers, no line breaks of rich's."""
+    console.print(printable(text), style=style, highlight=False, soft_wrap=True, markup=False)
