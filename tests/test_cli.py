@@ -220,6 +220,8 @@ def test_learn_then_evaluate(capsys, refused, tmp_path):
 def test_evaluate_wants_a_run_directory(refused, tmp_path):
     assert "nothere/config.json does not exist" in refused("evaluate", "nothere")
     (tmp_path / "config.json").write_text('{"task": 3}')
+    assert "task is 3, expected str" in refused("evaluate", ".")
+    (tmp_path / "config.json").write_text("{}")
     assert "names no task" in refused("evaluate", ".")
     assert "episodes = 0" in refused("evaluate", ".", "--episodes", "0")
 

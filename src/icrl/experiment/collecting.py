@@ -15,7 +15,8 @@ from icrl.demos.collect import Training, collect_demos, train_agent
 from icrl.demos.dataset import Demonstrations
 from icrl.demos.formats import save_demos
 from icrl.evaluate import Truth, evaluate_policy
-from icrl.experiment.run_directory import library_versions, make_folder, to_json
+from icrl.experiment.run_directory import library_versions, to_json
+from icrl.files import make_folder
 from icrl.tasks.task import Scenario
 
 _EPISODES = 100

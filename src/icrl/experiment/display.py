@@ -12,6 +12,7 @@ from rich.table import Table
 
 from icrl.experiment.methods import Snapshot
 from icrl.rounds import Progress
+from icrl.words import say, shown
 
 _SHOWN_ROUNDS = 12
 _COLUMNS = ("round", "steps", "steps/s", "return", "cost", "cost D", "cost S", "KL o→n", "KL n→o", "λ")
@@ -41,7 +42,7 @@ class LiveDisplay:
         if self.console.is_terminal:
             self.live.start()
         else:
-            self.console.print(self.title, highlight=False, soft_wrap=True)
+            say(self.console, self.title)
         return self
 
     def __exit__(
@@ -65,7 +66,7 @@ class LiveDisplay:
         self._update_bar()
         if not self.console.is_terminal:
             line = "  ".join(f"{name} {value}" for name, value in zip(_COLUMNS, self.rows[-1], strict=True))
-            self.console.print(line, highlight=False, soft_wrap=True)
+            say(self.console, line)
 
     def _update_bar(self) -> None:
         speed = self.steps / max(time.perf_counter() - self.started, 1e-9)
@@ -79,7 +80,16 @@ class LiveDisplay:
     def _render(self) -> RenderableType:
         # Ten columns must fit into the 80 of an ordinary terminal: no frame, one space between them.
         table = Table(
-            title=self.title, title_justify="left", header_style="bold underline", box=None, padding=(0, 1, 0, 0)
+            title=shown(self.title),
+            title_justify="left",
+            header_style="bold underline",
+            box=None,
+            padding=(
+                0,
+                1,
+                0,
+                0,
+            ),
         )
         for name in _COLUMNS:
             table.add_column(name, justify="right", no_wrap=True)
@@ -91,18 +101,18 @@ class LiveDisplay:
 def _row(snapshot: Snapshot, metrics: dict[str, Any]) -> tuple[str, ...]:
     """What a person wants to see of a round; the rest is in metrics.jsonl."""
 
-    def shown(name: str, form: str) -> str:
+    def value(name: str, form: str) -> str:
         return format(metrics[name], form) if name in metrics else "-"
 
     return (
         f"{snapshot.number + 1}/{snapshot.rounds}",
         f"{snapshot.steps:,}",
         f"{snapshot.steps / max(metrics['seconds'], 1e-9):,.0f}",
-        shown("agent/return", ".1f"),
-        shown("agent/cost", ".3f"),
-        shown("constraint/cost_demos", ".3f"),
-        shown("constraint/cost_samples", ".3f"),
-        shown("constraint/kl_old_new", ".3g"),
-        shown("constraint/kl_new_old", ".3g"),
-        shown("agent/multiplier", ".2f"),
+        value("agent/return", ".1f"),
+        value("agent/cost", ".3f"),
+        value("constraint/cost_demos", ".3f"),
+        value("constraint/cost_samples", ".3f"),
+        value("constraint/kl_old_new", ".3g"),
+        value("constraint/kl_new_old", ".3g"),
+        value("agent/multiplier", ".2f"),
     )

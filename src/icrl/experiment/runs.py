@@ -14,8 +14,9 @@ from icrl.evaluate import Truth, judge, play_episodes
 from icrl.experiment.constraint_scores import VisitedPairs, forbidden_share, score_constraint
 from icrl.experiment.making import check_method, run_method
 from icrl.experiment.methods import Snapshot
+from icrl.experiment.provenance import config_digest
 from icrl.experiment.run_directory import CONSTRAINT, POLICY, RunDirectory, library_versions, to_json
-from icrl.interrupts import uninterrupted
+from icrl.interrupts import heed_interrupts, uninterrupted
 from icrl.rounds import Progress, num_rounds
 from icrl.tasks.options import EnvOptions
 from icrl.tasks.task import Scenario
@@ -83,6 +84,20 @@ def run_learning(
     With a `constraint` (that of `spec.constraint`) it is transferred, and none is learned.
     """
     rounds = check_run(spec, scenario, demos, directory, constraint)
+    with RunDirectory(directory).held():
+        return _make_run(spec, scenario, demos, directory, display, constraint, rounds)
+
+
+def _make_run(
+    spec: RunSpec,
+    scenario: Scenario,
+    demos: Demonstrations | None,
+    directory: Path,
+    display: Display,
+    constraint: LearnedConstraint | None,
+    rounds: int,
+) -> tuple[Scores, Snapshot]:
+    """The run itself, in a directory that nobody else writes."""
     run = RunDirectory(directory)
     run.begin({"command": "learn" if constraint is None else "transfer", **to_json(spec)})
     card = {
@@ -90,6 +105,7 @@ def run_learning(
         "task": spec.task,
         "seed": spec.seed,
         "preset": spec.preset,
+        "config": config_digest(to_json(spec.config)),
         "versions": library_versions(),
     }
     visited = VisitedPairs(None if demos is None else demos.trajectories)
@@ -97,6 +113,7 @@ def run_learning(
     started = time.perf_counter()
 
     def save(snapshot: Snapshot) -> None:
+        heed_interrupts()
         truth = _judge_if_known(scenario, snapshot.samples)
         visited.add(snapshot.samples, snapshot.number, snapshot.evidence_weights, snapshot.innocents)
         metrics: dict[str, Any] = {

@@ -13,7 +13,16 @@ from icrl.experiment.runs import RunSpec
 def spec_from_json(content: dict[str, Any]) -> RunSpec:
     """The spec in a run's `config.json`; what else stands there (command, versions) is left out."""
     names = {f.name for f in dataclasses.fields(RunSpec)}
-    return typing.cast(RunSpec, _parse(RunSpec, {k: v for k, v in content.items() if k in names}, "the run"))
+    return parse_as(RunSpec, {k: v for k, v in content.items() if k in names}, "the run")
+
+
+Kind = typing.TypeVar("Kind")
+
+
+def parse_as(kind: type[Kind], value: Any, where: str) -> Kind:
+    """JSON as a dataclass, field by field; `InputError` that begins with `where`
+    for what does not fit."""
+    return typing.cast(Kind, _parse(kind, value, where))
 
 
 def _parse(kind: Any, value: Any, where: str) -> Any:

@@ -10,10 +10,12 @@ import numpy as np
 
 from icrl.agent.policy_file import load_policy
 from icrl.agent.state import Policy
-from icrl.constraint.learned import LearnedConstraint, load_constraint
+from icrl.constraint.learned import LearnedConstraint
 from icrl.errors import InputError, unknown_name
 from icrl.experiment.inputs import scenario_of_run
+from icrl.experiment.provenance import constraint_of_run
 from icrl.experiment.run_directory import CONSTRAINT, POLICY, RunDirectory
+from icrl.files import make_folder, write_whole
 from icrl.tasks.batched import BatchedEnv
 from icrl.tasks.task import Task
 from icrl.types import AnyArray
@@ -59,7 +61,15 @@ class Animation(NamedTuple):
 
 
 def render_run(
-    directory: Path, out: Path | None, seed: int, steps: int | None, form: str, on_step: OnStep = lambda *_: None
+    directory: Path,
+    out: Path | None,
+    seed: int,
+    steps: int | None,
+    form: str,
+    on_step: OnStep = lambda *_: None,
+    *,
+    task_name: str | None = None,
+    allow_import: bool = False,
 ) -> Path:
     """Play the policy of a run directory for one episode and write the animation; returns where."""
     if form not in FORMATS:
@@ -72,13 +82,20 @@ def render_run(
     writer = {"webp": _write_webp, "gif": _write_gif, "mp4": _write_mp4}[form]
     if form == "mp4":
         _video_writer()  # before the work, not after it
-    task = scenario_of_run(RunDirectory(directory).config()).task
+    config = RunDirectory(directory).config()
+    task = scenario_of_run(
+        config,
+        directory=directory,
+        task=task_name,
+        allow_import=allow_import,
+    ).task
     policy = load_policy(directory / POLICY, task)
-    has_constraint = (directory / CONSTRAINT).exists()
-    constraint = load_constraint(directory / CONSTRAINT).for_task(task) if has_constraint else None
+    constraint = None
+    if (directory / CONSTRAINT).exists():
+        constraint = constraint_of_run(directory, config, task)
     animation = play(task, policy, constraint, seed, steps or min(task.horizon, MOST_STEPS), on_step)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(writer(draw_frames(animation), animation.milliseconds))
+    make_folder(path.parent)
+    write_whole(path, writer(draw_frames(animation), animation.milliseconds))
     return path
 
 

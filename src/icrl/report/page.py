@@ -12,9 +12,11 @@ from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
 from icrl.experiment.constraint_scores import over_constraint
-from icrl.experiment.inputs import open_demos_if_any
+from icrl.experiment.inputs import must_import, open_demos_if_any
+from icrl.experiment.provenance import constraint_of_run
 from icrl.experiment.run_directory import CONSTRAINT, POLICY, SCORES, write_json
 from icrl.experiment.suite import COMMAND
+from icrl.files import make_folder, write_whole
 from icrl.presets import EXPERT
 from icrl.report.ablation import ablation_note, ablation_table, cells_of, draw_ablation
 from icrl.report.figures import ZetaOverX, draw_final_scores, draw_learning_curves, draw_zeta_over_x
@@ -25,6 +27,7 @@ from icrl.tasks.registry import make_scenario
 from icrl.tasks.task import Scenario
 from icrl.trajectories import join
 from icrl.types import AnyArray, FloatArray, Trajectories
+from icrl.words import in_markdown, one_line
 
 TABLE = "table.md"
 _X = "x"
@@ -38,9 +41,11 @@ def write_report(directories: Sequence[Path], out: Path, command: str) -> list[P
     _require_truth(groups)
     if out.exists() and not out.is_dir():
         raise InputError(f"--out must be a directory, {out} is a file.")
-    out.mkdir(parents=True, exist_ok=True)
-    commands = [*read_commands(directories), command]
-    (out / COMMAND).write_text("\n".join(commands) + "\n")
+    make_folder(out)
+    # a line of somebody's command.txt must not end the block of code that it is shown in
+    commands = [one_line(line).replace("```", "` ` `") for line in read_commands(directories)]
+    commands.append(one_line(command))
+    write_whole(out / COMMAND, ("\n".join(commands) + "\n").encode())
     written, sections, scores = [out / SCORES, out / COMMAND], [], []
     for task in dict.fromkeys(group.task for group in groups):
         chosen = [group for group in groups if group.task == task]
@@ -50,13 +55,16 @@ def write_report(directories: Sequence[Path], out: Path, command: str) -> list[P
         scores += [judged_scores(run, forbidden) for group in chosen for run in group.finished]
     write_json(out / SCORES, scores)
     text = "\n".join([*sections, "Made by:\n", "```", *commands, "```"]) + "\n"
-    (out / TABLE).write_text(text)
+    write_whole(out / TABLE, text.encode())
     return [*written, out / TABLE]
 
 
 def _require_truth(groups: Sequence[Group]) -> None:
-    for run in (run for group in groups for run in group.finished):
-        if run.scores is not None and run.scores["true_return"] is None:
+    for run in (run for group in groups for run in group.runs):
+        # a report executes nothing that a run names, and nobody knows the truth of such a task
+        own = must_import(run.task)
+        scores = run.scores or {}
+        if own or any(scores.get(name, 0.0) is None for name in ("true_return", "violation_rate")):
             raise InputError(
                 f"{run.directory} is a run on {run.task}, whose true constraint is not known: there are no true "
                 "returns to report. Use icrl evaluate and icrl explain on it, and leave it out here."
@@ -81,6 +89,9 @@ def _write_task(task: str, groups: list[Group], out: Path) -> tuple[str, list[Pa
     if not finished:
         return f"## {task}\n\nNo run is finished.\n\n{notes(groups)}", [], {}
     demos, _ = open_demos_if_any(finished[0].config.get("demos"), scenario)
+    for run in finished:
+        if (run.directory / CONSTRAINT).is_dir():
+            constraint_of_run(run.directory, run.config, scenario.task)
     references = references_of(groups, demos)
     lines = references | expert_line(groups)
     cells = cells_of(groups)
@@ -105,7 +116,7 @@ def _write_task(task: str, groups: list[Group], out: Path) -> tuple[str, list[Pa
     if views:
         figures += draw_zeta_over_x(task, views, scenario.constraint, out / f"{task}-zeta-over-x")
     pictures = [f"![{path.stem}]({path.name})" for path in figures if path.suffix == ".png"]
-    parts = [f"## {task}", f"True constraint: {scenario.constraint}.", *tables]
+    parts = [f"## {in_markdown(task)}", f"True constraint: {scenario.constraint}.", *tables]
     return "\n\n".join([*parts, notes(groups), *pictures]) + "\n", figures, forbidden
 
 

@@ -12,7 +12,9 @@ from icrl.errors import InputError
 from icrl.experiment.run_directory import CONFIG, CONSTRAINT, RunDirectory
 from icrl.experiment.suite import COMMAND, ERROR
 from icrl.experiment.suite_display import last_words
+from icrl.files import MOST_JSON_BYTES, read_bytes
 from icrl.types import FloatArray
+from icrl.words import one_line
 
 NAMES = {
     "icrl": "ICRL (ours)",
@@ -62,7 +64,7 @@ class Group:
     @property
     def name(self) -> str:
         """As written in tables and legends."""
-        return NAMES.get(self.label, self.label)
+        return NAMES.get(self.label, one_line(self.label))
 
     @property
     def finished(self) -> list[RunRecord]:
@@ -110,8 +112,12 @@ def read_groups(directories: Sequence[Path]) -> list[Group]:
 def read_commands(directories: Sequence[Path]) -> list[str]:
     """The commands that made the runs, where they were recorded."""
     paths = [path for directory in directories for path in (directory / COMMAND, directory.parent / COMMAND)]
-    lines = [line for path in paths if path.exists() for line in path.read_text().splitlines()]
+    lines = [line for path in paths if path.is_file() for line in _text(path).splitlines()]
     return list(dict.fromkeys(lines))
+
+
+def _text(path: Path) -> str:
+    return read_bytes(path, MOST_JSON_BYTES).decode(errors="replace")
 
 
 def _run_paths(directory: Path) -> list[Path]:
@@ -183,9 +189,8 @@ def _require_distinct(runs: list[RunRecord]) -> None:
 
 
 def _require_one_engine(runs: list[RunRecord]) -> None:
-    versions = sorted(
-        {str(run.scores["versions"]["mujoco"]) for run in runs if run.scores and "versions" in run.scores}
-    )
+    scored = [run.scores for run in runs if run.scores and "versions" in run.scores]
+    versions = sorted({str(scores["versions"].get("mujoco")) for scores in scored})
     if len(versions) > 1:
         raise InputError(
             f"the runs used different versions of MuJoCo ({', '.join(versions)}), whose returns cannot be compared: "

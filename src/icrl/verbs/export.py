@@ -7,6 +7,7 @@ import tyro
 from tyro.conf import Positional
 
 from icrl.errors import InputError
+from icrl.words import say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,7 @@ def run(arguments: list[str]) -> None:
         f"float32 [batch, {features.num_actions}]"
     )  # fmt: skip
     console = Console(highlight=False, soft_wrap=True)
-    console.print(f"Wrote {path} ({path.stat().st_size / 1e3:.1f} kB)")
+    say(console, f"Wrote {path} ({path.stat().st_size / 1e3:.1f} kB)")
     console.print(f"  inputs   observation  float32 [batch, {features.num_observations}]", markup=False)
     console.print(f"           action       {action}", markup=False)
     console.print(f"  output   feasibility  float32 [batch]; infeasible below {constraint.threshold:g}", markup=False)

@@ -12,6 +12,7 @@ from icrl.presets import REFERENCES, preset
 from icrl.runtime import configure_jax
 from icrl.tasks.options import EnvOptions
 from icrl.verbs.inputs import Columns, as_folder, find_demos, find_scenario
+from icrl.words import say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +59,7 @@ def run(arguments: list[str]) -> None:
     rounds = check_run(spec, scenario, demos, directory)
     console = Console()
     if not scenario.truth_known:
-        console.print(describe_task(scenario.task), highlight=False, soft_wrap=True, markup=False)
+        say(console, describe_task(scenario.task))
     display = LiveDisplay(f"{args.method} on {args.task}, seed {args.seed}", args.config.steps, console)
     try:
         with display:
@@ -96,11 +97,18 @@ def _defaults(task: str, name: str, method: str) -> LearnArgs:
 
 
 def how_far(directory: Path, rounds_done: int, rounds: int) -> str:
-    """What an interrupted run says of itself."""
+    """What an interrupted run says of itself, and how to go on."""
     if rounds_done:
         holds = f"{directory} holds the metrics, the constraint and the policy of round {rounds_done}"
     elif directory.exists():
         holds = f"{directory} holds the configuration only"
     else:
         holds = "Nothing was written"
-    return f"interrupted after {rounds_done} of {rounds} rounds. {holds}."
+    done = f"interrupted after {rounds_done} of {rounds} rounds"
+    return f"{done}. {holds}. {_how_to_go_on(directory)}"
+
+
+def _how_to_go_on(directory: Path) -> str:
+    if not directory.exists():
+        return "The same command starts it."
+    return f"To make the run again, move {directory} away, or choose another --out."

@@ -6,6 +6,8 @@ from pathlib import Path
 import tyro
 from tyro.conf import Positional
 
+from icrl.words import say
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReportArgs:
@@ -25,4 +27,4 @@ def run(arguments: list[str]) -> None:
     from icrl.report.page import write_report
 
     for path in write_report(list(args.directories), args.out, f"icrl report {' '.join(arguments)}"):
-        Console().print(f"Wrote {path}", highlight=False, soft_wrap=True)
+        say(Console(), f"Wrote {path}")
