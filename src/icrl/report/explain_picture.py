@@ -7,7 +7,9 @@ import numpy as np
 
 from icrl.explain.reading import Reading, threshold_of
 from icrl.explain.slices import Plane, Slice
+from icrl.report.canvas import blank_figure, save_figure
 from icrl.types import BoolArray
+from icrl.words import one_line
 
 _EXPERT, _AGENTS, _RULE = "#313695", "#d97706", "#a50026"
 _BINS, _MOST_POINTS = 60, 1_500
@@ -15,30 +17,33 @@ _BINS, _MOST_POINTS = 60, 1_500
 
 def draw_reading(reading: Reading, title: str, path: Path) -> None:
     """Draw the slices of a reading; the file is written whole or not at all."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     slices = list(reading.slices[:1]) + [reading.zoom] * (reading.zoom is not None) + list(reading.slices[1:])
     panels = len(slices) + (reading.plane is not None)
-    figure = Figure(figsize=(max(5.2, 4.1 * panels), 4.6), layout="constrained")
-    FigureCanvasAgg(figure)
-    grid = np.atleast_1d(figure.subplots(1, panels))
-    for axes, part in zip(grid, slices, strict=False):
-        if part is not None:
-            _draw_slice(axes, part, reading)
-    grid[0].set_ylabel("feasibility ζ")
-    if reading.plane is not None:
-        _draw_plane(figure, grid[-1], reading.plane, reading)
-    named: dict[str, Any] = {}
-    for axes in grid:
-        handles, labels = axes.get_legend_handles_labels()
-        named |= dict(zip(labels, handles, strict=True))
-    figure.legend(named.values(), named, fontsize=9, loc="outside lower center", ncols=4, frameon=False)
-    said = "no short rule fits" if reading.rule is None or not reading.rule.fits else f"forbidden: {reading.rule}"
-    figure.suptitle(f"{title}: {said}", fontsize=12)
-    temporary = path.with_name(f".{path.name}")
-    figure.savefig(temporary, dpi=130, format="png", metadata={"Software": None})
-    temporary.replace(path)
+    with blank_figure((max(5.2, 4.1 * panels), 4.6)) as figure:
+        grid = np.atleast_1d(figure.subplots(1, panels))
+        for axes, part in zip(grid, slices, strict=False):
+            if part is not None:
+                _draw_slice(axes, part, reading)
+        grid[0].set_ylabel("feasibility ζ")
+        if reading.plane is not None:
+            _draw_plane(figure, grid[-1], reading.plane, reading)
+        named: dict[str, Any] = {}
+        for axes in grid:
+            handles, labels = axes.get_legend_handles_labels()
+            named |= dict(zip(labels, handles, strict=True))
+        figure.legend(
+            named.values(),
+            named,
+            fontsize=9,
+            loc="outside lower center",
+            ncols=4,
+            frameon=False,
+        )
+        said = "no short rule fits"
+        if reading.rule is not None and reading.rule.fits:
+            said = f"forbidden: {reading.rule}"
+        figure.suptitle(one_line(f"{title}: {said}"), fontsize=12)
+        save_figure(figure, path, dpi=130, metadata={"Software": None})
 
 
 def _draw_slice(axes: Any, part: Slice, reading: Reading) -> None:
@@ -61,7 +66,7 @@ def _draw_slice(axes: Any, part: Slice, reading: Reading) -> None:
         heights = 0.25 * counts / max(int(counts.max()), 1)
         axes.stairs(heights, edges, fill=True, color=colour, alpha=0.35, label=f"where they were: {label}")
     axes.set(
-        xlabel=f"{part.name}, close up" if part is reading.zoom else part.name,
+        xlabel=one_line(f"{part.name}, close up" if part is reading.zoom else part.name),
         xlim=(part.values[0], part.values[-1]),
         ylim=(-0.02, 1.04),
     )
@@ -72,8 +77,8 @@ def _draw_choices(axes: Any, part: Slice) -> None:
     spread = np.maximum([part.mean - part.low, part.high - part.mean], 0)
     axes.errorbar(part.values, part.mean, spread, fmt="none", color="black", lw=1, label="5 % to 95 % of pairs")
     axes.axhline(0.5, color="#999999", lw=0.6, ls=":")
-    axes.set_xticks(part.values, part.choices)
-    axes.set(xlabel=part.name, ylim=(-0.02, 1.04))
+    axes.set_xticks(part.values, [one_line(choice) for choice in part.choices])
+    axes.set(xlabel=one_line(part.name), ylim=(-0.02, 1.04))
 
 
 def _draw_plane(figure: Any, axes: Any, plane: Plane, reading: Reading) -> None:
@@ -89,7 +94,8 @@ def _draw_plane(figure: Any, axes: Any, plane: Plane, reading: Reading) -> None:
         rows = rows[:: max(1, len(rows) // _MOST_POINTS)]
         x, y = reading.judged.values[rows][:, columns].T
         axes.plot(x, y, ls="", marker=".", ms=2, color=colour, alpha=0.5, label=label)
-    axes.set(xlabel=plane.names[0], ylabel=plane.names[1], xlim=extent[:2], ylim=extent[2:])
+    names = [one_line(name) for name in plane.names]
+    axes.set(xlabel=names[0], ylabel=names[1], xlim=extent[:2], ylim=extent[2:])
     figure.colorbar(image, ax=axes, label="mean ζ", shrink=0.8, pad=0.01)
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from icrl.experiment.statistics import interquartile_mean, standard_error, stratified_bootstrap
+from icrl.report.canvas import blank_figure, save_figure
 from icrl.report.records import Group
 from icrl.types import FloatArray
 
@@ -200,17 +201,15 @@ def steps_formatter() -> Any:
 @contextmanager
 def figure_file(path: Path, size: tuple[float, float]) -> Iterator[Any]:
     """A figure to draw on; saved as PNG and SVG, each whole or not at all."""
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08))
-        FigureCanvasAgg(figure)
+    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
+    with blank_figure(size, _STYLE, layout) as figure:
         yield figure
-        for form, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
-            target = path.with_suffix(f".{form}")
-            temporary = target.with_name(f".{target.name}")
-            figure.savefig(temporary, dpi=180, format=form, metadata=metadata)
-            temporary.replace(target)
+        save_figure(figure, path.with_suffix(".png"), dpi=180, metadata={"Software": None})
+        save_figure(
+            figure,
+            path.with_suffix(".svg"),
+            dpi=180,
+            metadata={"Date": None, "Creator": None},
+        )

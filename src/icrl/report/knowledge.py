@@ -16,6 +16,7 @@ from icrl.tasks.task import Scenario
 from icrl.trajectories import join_pairs, pairs_of
 from icrl.types import Pairs
 from icrl.visited import VISITED, load_visited
+from icrl.words import in_markdown
 
 _PAIRS = 1_000
 """Pairs of the demonstrations, and of every run, that all are judged on."""
@@ -79,7 +80,8 @@ def knowledge_table(groups: Sequence[Group], known: Known) -> str:
     for group in groups:
         seeds = [known[group.label, run.seed] for run in group.finished if (group.label, run.seed) in known]
         if seeds:
-            rows.append([group.name, *(_spread_of([scores.get(key) for scores in seeds]) for key in columns)])
+            spreads = [_spread_of([scores.get(key) for scores in seeds]) for key in columns]
+            rows.append([in_markdown(group.name), *spreads])
     return as_markdown(["method", *columns.values()], rows)
 
 
@@ -96,7 +98,7 @@ def seeds_table(groups: Sequence[Group], known: Known, expert: float | None, for
             here = known.get((group.label, run.seed), {})
             ratio = f"{total / expert:.3f}" if expert else "-"
             rows.append([
-                group.name, str(run.seed), f"{total:,.1f}", ratio, f"{scores['violation_rate']:.4f}",
+                in_markdown(group.name), str(run.seed), f"{total:,.1f}", ratio, f"{scores['violation_rate']:.4f}",
                 _number(forbidden.get((group.label, run.seed))),
                 *(_number(_constraint_of(run).get(key)) for key in own),
                 *(_number(here.get(key)) for key in columns),

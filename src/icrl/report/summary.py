@@ -15,6 +15,7 @@ from icrl.report.constraint_picture import draw_constraint
 from icrl.tasks.task import Scenario, Task
 from icrl.trajectories import select
 from icrl.types import Scores, Trajectories
+from icrl.words import say
 
 
 def write_pictures(scenario: Scenario, demos: Demonstrations | None, last: Snapshot, directory: Path) -> list[Path]:
@@ -39,12 +40,13 @@ def print_scores(
         _add(table, f"{scores.method} (this run)", scores.true_return, scores.violation_rate)
         _add_references(table, {} if demos is None else demos.card)
         console.print(table)
-    console.print(
+    say(
+        console,
         f"{scores.steps:,} environment steps in {scores.seconds:.1f} s ({scores.steps_per_second:,.0f}/s). "
-        f"Everything is in {directory}", highlight=False, soft_wrap=True,
-    )  # fmt: skip
+        f"Everything is in {directory}",
+    )
     for picture in pictures:
-        console.print(f"Look at {picture}", highlight=False, soft_wrap=True)
+        say(console, f"Look at {picture}")
 
 
 def _print_without_truth(scores: Scores, demos: Demonstrations | None, directory: Path, console: Console) -> None:
@@ -63,10 +65,10 @@ def _print_without_truth(scores: Scores, demos: Demonstrations | None, directory
         steps = float(demos.trajectories.lengths.mean())
         row("demonstrations", scores.expert_return, steps, judged.get("expert_steps_forbidden"))
     console.print(table)
-    console.print(
+    say(
+        console,
         f"The true constraint is not known here. How far to trust what was learned: icrl evaluate {directory}",
-        highlight=False, soft_wrap=True,
-    )  # fmt: skip
+    )
 
 
 def print_played(played: Trajectories, demos: Demonstrations | None, console: Console) -> None:
@@ -78,11 +80,7 @@ def print_played(played: Trajectories, demos: Demonstrations | None, console: Co
         mean = f"{demos.trajectories.returns.mean():,.1f}" if demos.has_rewards else "unknown"
         table.add_row("demonstrations", mean, f"{demos.trajectories.lengths.mean():,.1f}")
     console.print(table)
-    console.print(
-        "The true constraint is not known here; if you know it: --truth module:function",
-        highlight=False,
-        soft_wrap=True,
-    )
+    say(console, "The true constraint is not known here; if you know it: --truth module:function")
 
 
 def print_truth(truth: Truth, scenario: Scenario, card: dict[str, Any], episodes: int, console: Console) -> None:
@@ -91,7 +89,7 @@ def print_truth(truth: Truth, scenario: Scenario, card: dict[str, Any], episodes
     _add(table, f"this run ({episodes} episodes)", truth.true_return, truth.violation_rate)
     _add_references(table, card)
     console.print(table)
-    console.print(f"True constraint: {scenario.constraint}.", highlight=False, soft_wrap=True)
+    say(console, f"True constraint: {scenario.constraint}.")
 
 
 def print_references(demos: Demonstrations, path: Path, console: Console) -> None:
@@ -100,11 +98,11 @@ def print_references(demos: Demonstrations, path: Path, console: Console) -> Non
     _add_references(table, demos.card)
     console.print(table)
     card = demos.card
-    console.print(
+    say(
+        console,
         f"Wrote {card['episodes']} clean episodes to {path} "
         f"({card['rejected_episodes']} with violations were left out).",
-        highlight=False, soft_wrap=True,
-    )  # fmt: skip
+    )
 
 
 def describe_task(task: Task) -> str:

@@ -14,6 +14,7 @@ from icrl.experiment.statistics import (
 from icrl.presets import EXPERT
 from icrl.report.records import Group
 from icrl.types import FloatArray
+from icrl.words import in_markdown
 
 Forbidden = dict[tuple[str, int], float]
 """By label and seed: the share of an expert's steps that the constraint of that run forbids."""
@@ -32,7 +33,7 @@ def markdown_table(
 ) -> str:
     """One task's groups and its reference agents as rows; the first group is the one the others are compared with."""
     first, expert = groups[0], expert_level(groups)
-    headers = [header.format(first.name) for header in HEADERS]
+    headers = [header.format(in_markdown(first.name)) for header in HEADERS]
     shares = {
         group.label: np.array([v for k, v in (forbidden or {}).items() if k[0] == group.label]) for group in groups
     }
@@ -60,9 +61,11 @@ def notes(groups: Sequence[Group]) -> str:
         "P(better): chance that a seed of the row has a higher true return than a seed of that method (ties count "
         "half). Every seed counts."
     ]
-    lines += [f"Failed: {run.name}: {run.error}" for group in groups for run in group.failed]
-    lines += [f"Not finished: {run.name}" for group in groups for run in group.unfinished]
-    lines.append(f"Versions: {'; '.join(versions(groups))}.")
+    failed = [run for group in groups for run in group.failed]
+    unfinished = [run for group in groups for run in group.unfinished]
+    lines += [in_markdown(f"Failed: {run.name}: {run.error}") for run in failed]
+    lines += [in_markdown(f"Not finished: {run.name}") for run in unfinished]
+    lines.append(in_markdown(f"Versions: {'; '.join(versions(groups))}."))
     return "\n\n".join(lines) + "\n"
 
 
@@ -75,7 +78,7 @@ def versions(groups: Sequence[Group]) -> list[str]:
 def _row(group: Group, first: Group, expert: float | None, forbidden: FloatArray) -> list[str]:
     failed = str(len(group.failed))
     if not group.finished:
-        return [group.name, "0", failed, *["-"] * 10]
+        return [in_markdown(group.name), "0", failed, *["-"] * 10]
     returns, rates = group.values("true_return"), group.values("violation_rate")
     interval = stratified_bootstrap([returns], interquartile_mean)
     better = "-"
@@ -83,7 +86,7 @@ def _row(group: Group, first: Group, expert: float | None, forbidden: FloatArray
         better = f"{probability_of_improvement(returns, first.values('true_return')):.2f}"
     error = f" ± {_number(float(standard_error(returns)))}" if len(returns) > 1 else ""
     return [
-        group.name,
+        in_markdown(group.name),
         str(len(returns)),
         failed,
         f"{_number(returns.mean())}{error}",

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from icrl.experiment.run_directory import RunDirectory
 from icrl.trust.check import Level, Verdict
+from icrl.words import say
 
 _MARKS = {Level.good: ("+", "green"), Level.care: ("!", "yellow"), Level.bad: ("x", "red"), Level.unknown: ("?", "dim")}
 _STYLES = {"trust it": "bold green", "with care": "bold yellow", "do not trust it": "bold red"}
@@ -19,7 +20,7 @@ def print_unfinished(run: RunDirectory, console: Console) -> None:
     """Say so if a run is going on or was stopped: what is read then is not its result."""
     if not run.finished:
         said = f"{run.path} is not finished (it has no scores.json): this is what its constraint and agent are so far."
-        console.print(said, style="yellow", highlight=False, soft_wrap=True, markup=False)
+        say(console, said, "yellow")
 
 
 def print_verdict(verdict: Verdict, console: Console) -> None:
@@ -27,9 +28,7 @@ def print_verdict(verdict: Verdict, console: Console) -> None:
     console.print(f"Verdict, without the truth: {verdict.text}", style=_STYLES[verdict.text], highlight=False)
     for check in verdict.checks:
         mark, style = _MARKS[check.level]
-        console.print(
-            f"  {mark} {check.name}: {check.reason}", style=style, highlight=False, soft_wrap=True, markup=False
-        )
+        say(console, f"  {mark} {check.name}: {check.reason}", style)
 
 
 def print_constraint_truth(found: dict[str, Any], console: Console) -> None:
