@@ -55,8 +55,9 @@ def test_sigterm_is_ctrl_c_with_another_exit_code(tmp_path):
 
 BAD_ENDING = """
 import atexit, os, signal
-atexit.register(os.abort)  # what Python does at its end goes wrong while JAX compiles in its
-threads signal.signal(signal.SIGINT, signal.default_int_handler)
+# what Python does at its end goes wrong while JAX compiles in its threads
+atexit.register(os.abort)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import icrl.verbs.tasks
 
 def interrupted(arguments):
