@@ -181,6 +181,7 @@ def test_edited_json_is_refused_in_words_or_makes_no_difference(run, capsys, nam
     assert (code == 0) == ("icrl: " not in said)
 
 
+HUGE = f'{{"seed": 1{400 * "0"}}}'
 TEXTS = [
     "",
     "{",
@@ -192,6 +193,7 @@ TEXTS = [
     "\xff\xfe",
     '{"steps": 1e999}',
     "\x00",
+    HUGE,
 ]
 
 
@@ -210,6 +212,7 @@ def test_a_file_that_is_no_json_is_refused_in_words_or_makes_no_difference(run, 
         ("[1]", "line 1 holds list, expected an object"),
         ('{"steps": "many"}', "line 1: steps is 'many', expected int or float"),
         ('{"truth/true_return": {}}', "line 1: truth/true_return is {}"),
+        ('{"truth/violation_rate": "../.."}', "line 1: truth/violation_rate is '../..'"),
         ("{half of a li", "line 1 is not JSON"),
     ],
 )

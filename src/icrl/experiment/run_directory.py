@@ -43,6 +43,7 @@ _MORE_SCORES: dict[str, _Kinds] = {
     "nominal_return": _NUMBER, "episode_steps": _NUMBER, "episodes": (int,),
 }  # fmt: skip
 _METRIC: _Kinds = (*_NUMBER, str, bool, list, _NONE)
+_JUDGEMENT: _Kinds = (*_NUMBER, _NONE)
 _MOST_METRICS_BYTES = 10**9
 _LIBRARIES = ("icrl", "jax", "mujoco", "gymnasium", "numpy", "optax")
 
@@ -96,7 +97,7 @@ def read_json(path: Path) -> dict[str, Any]:
 def _parse(data: bytes) -> Any:
     """JSON whose numbers are finite; whatever is wrong with it is a `ValueError`."""
     try:
-        return json.loads(data.decode(), parse_constant=_finite, parse_float=_finite)
+        return json.loads(data.decode(), parse_constant=_finite, parse_float=_finite, parse_int=_whole)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 
@@ -105,6 +106,14 @@ def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"expected a finite number, got {text:.40}")
+    return value
+
+
+def _whole(text: str) -> int:
+    """A whole number that arrays and floats can hold too."""
+    value = int(text)
+    if abs(value) >= 2**63:
+        raise ValueError(f"expected a whole number below 2^63, got {text:.40}")
     return value
 
 
@@ -218,13 +227,12 @@ class RunDirectory:
 
 
 def _checked_row(row: Any, path: Path, number: int) -> dict[str, Any]:
-    """A line of the metrics: an object of plain values, in which steps are a number."""
+    """A line of the metrics: an object of plain values, in which what is compared is a number."""
     where = Path(f"{path}: line {number}")
     if not isinstance(row, dict):
         raise InputError(f"{where} holds {type(row).__name__}, expected an object: it is damaged.")
-    _require_kinds(
-        where,
-        row,
-        dict.fromkeys(row, _METRIC) | {"steps": _NUMBER, "seconds": _NUMBER, "round": (int,)},
-    )
+    kinds = dict.fromkeys(row, _METRIC)
+    kinds |= {name: _JUDGEMENT for name in row if name.startswith("truth/")}
+    kinds |= {"steps": _NUMBER, "seconds": _NUMBER, "round": (int,)}
+    _require_kinds(where, row, kinds)
     return row
