@@ -14,7 +14,7 @@ STATE := $(shell $(BIN)/python -c 'import icrl, os, sys; \
 	here = os.path.realpath(icrl.__file__).startswith(os.path.realpath(".") + os.sep); \
 	print("good" if here and "$(WANTED)" in ("", "%d.%d" % sys.version_info[:2]) else "broken")' 2>/dev/null)
 
-.PHONY: help demo test test-slow test-extras run-extras lint types bench check force
+.PHONY: help demo test test-slow test-extras run-extras lint types bench mutants check force
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -46,6 +46,17 @@ types: $(STAMP) ## mypy, strict, on src
 
 bench: $(STAMP) ## training speed over raw simulator speed, on this machine
 	$(BIN)/icrl bench throughput
+
+# Small faults are put into a copy of one room, one at a time, and its tests run: those that no test sees are listed.
+ROOM ?= constraint/weights
+TESTS ?= tests/constraint/test_weights.py tests/constraint/test_enumerable_world.py
+mutants: $(STAMP) ## faults in ROOM=constraint/weights that TESTS do not see (minutes to hours)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'cosmic-ray>=8.3'
+	@rm -rf .mutants && mkdir .mutants && cp -r src tests pyproject.toml .mutants/
+	@printf '[cosmic-ray]\nmodule-path = "src/icrl/%s.py"\ntimeout = 300.0\nexcluded-modules = []\ntest-command = "%s -m pytest -x -q -p no:cacheprovider %s"\n[cosmic-ray.distributor]\nname = "local"\n' \
+		'$(ROOM)' '$(abspath $(BIN))/python' '$(TESTS)' > .mutants/room.toml
+	cd .mutants && export PYTHONPATH="$$PWD/src$${PYTHONPATH:+:$$PYTHONPATH}" && $(abspath $(BIN))/cosmic-ray init room.toml room.sqlite \
+		&& $(abspath $(BIN))/cosmic-ray exec room.toml room.sqlite && $(abspath $(BIN))/cr-report room.sqlite --surviving-only --show-diff
 
 check: lint types test ## what must pass before a commit
 

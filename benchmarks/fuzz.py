@@ -292,6 +292,7 @@ def main() -> None:
                     shutil.copytree(work, args.keep / str(number))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     found = {
+        "command": f"python benchmarks/fuzz.py --files {args.files} --seed {args.seed} --first {args.first}",
         "files": args.files,
         "seed": args.seed,
         "first": args.first,
@@ -308,6 +309,8 @@ def main() -> None:
     if args.out is not None:
         args.out.parent.mkdir(parents=True, exist_ok=True)
         args.out.write_text(json.dumps(found, indent=2) + "\n")
+    if found["tracebacks"] or found["silent_not_finite"]:
+        raise SystemExit(1)
 
 
 if __name__ == "__main__":

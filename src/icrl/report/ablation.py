@@ -101,13 +101,15 @@ def _with_error(values: FloatArray, form: str) -> str:
 
 def _mean_of_rounds(group: Group, names: tuple[str, ...], form: str) -> str:
     """Over all rounds of all runs, of whichever of the metrics is largest."""
-    lines = [line for run in group.finished for line in run.metrics]
-    rounds = [[line.get(name) for name in names] for line in lines]
-    # a number that was not finite is null; an older run may not have all of them
-    known = [values for values in rounds if all(isinstance(v, int | float) for v in values)]
-    if not known:
+    largest: list[float] = []
+    for line in (line for run in group.finished for line in run.metrics):
+        # a number that was not finite is null; an older run may not have all of them
+        values = [float(line[name]) for name in names if isinstance(line.get(name), int | float)]
+        if len(values) == len(names):
+            largest.append(max(values))
+    if not largest:
         return "-"
-    return format(float(np.mean([max(values) for values in known])), form)
+    return format(float(np.mean(largest)), form)
 
 
 def best_of_both(cells: Sequence[Cell]) -> dict[str, float]:
