@@ -100,6 +100,7 @@ def _write_task(task: str, groups: list[Group], out: Path) -> tuple[str, list[Pa
     expert = expert_steps(groups, scenario, demos)
     forbidden = forbidden_steps(groups, scenario, expert)
     tables, figures = [markdown_table(groups, references, forbidden)], []
+    name = task.replace("/", "-")  # shapes/disc: a file, not a folder
     known = judge_all(groups, scenario, demos)
     if known and not cells:
         tables.append(f"How well the constraint itself is known:\n\n{knowledge_table(groups, known)}")
@@ -108,13 +109,13 @@ def _write_task(task: str, groups: list[Group], out: Path) -> tuple[str, list[Pa
     if cells:
         tables.append(f"What each ablation costs, against having both with the same B:\n\n{ablation_table(cells)}")
         tables.append(ablation_note())
-        figures += draw_ablation(cells, lines, out / f"{task}-ablation")
+        figures += draw_ablation(cells, lines, out / f"{name}-ablation")
     if any(group.finished for group in curves):
-        figures += draw_learning_curves(curves, lines, out / f"{task}-learning-curves")
-    figures += draw_final_scores(groups, lines, out / f"{task}-final-scores")
+        figures += draw_learning_curves(curves, lines, out / f"{name}-learning-curves")
+    figures += draw_final_scores(groups, lines, out / f"{name}-final-scores")
     views = [] if cells or expert is None else zeta_views(groups, scenario, expert)
     if views:
-        figures += draw_zeta_over_x(task, views, scenario.constraint, out / f"{task}-zeta-over-x")
+        figures += draw_zeta_over_x(task, views, scenario.constraint, out / f"{name}-zeta-over-x")
     pictures = [f"![{path.stem}]({path.name})" for path in figures if path.suffix == ".png"]
     parts = [f"## {in_markdown(task)}", f"True constraint: {scenario.constraint}.", *tables]
     return "\n\n".join([*parts, notes(groups), *pictures]) + "\n", figures, forbidden

@@ -117,7 +117,8 @@ def print_tasks(scenarios: list[Scenario], console: Console) -> None:
     """The table of `icrl tasks`."""
     table = Table(header_style="bold")
     for name in ("task", "observation", "action", "horizon", "demos", "what it is"):
-        table.add_column(name, justify="right" if name in ("observation", "action", "horizon") else "left")
+        right = name in ("observation", "action", "horizon")
+        table.add_column(name, justify="right" if right else "left", no_wrap=name == "task")
     for scenario in scenarios:
         task = scenario.task
         action = f"{len(task.action_names)} {'choices' if task.discrete else 'numbers'}"
