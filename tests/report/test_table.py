@@ -62,7 +62,7 @@ def test_a_report_holds_what_is_worth_committing(runs, tmp_path):
     out = tmp_path / "results"
     written = write_report([runs], out, "icrl report runs --out results")
     assert {path.name for path in written} == {path.name for path in out.iterdir()}
-    assert {path.suffix for path in written} == {".json", ".txt", ".md", ".png", ".svg"}
+    assert {path.suffix for path in written} == {".json", ".txt", ".md", ".png", ".svg", ".csv", ".html"}
     assert len(json.loads((out / "scores.json").read_text())) == 5
     assert (out / "command.txt").read_text() == "icrl suite lap-grid\nicrl report runs --out results\n"
     text = (out / "table.md").read_text()

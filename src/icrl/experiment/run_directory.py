@@ -19,6 +19,8 @@ from icrl.types import Scores
 CONFIG, METRICS, SCORES, POLICY, CONSTRAINT = (
     "config.json", "metrics.jsonl", "scores.json", "policy.safetensors", "constraint",
 )  # fmt: skip
+EVALUATION = "evaluation.json"
+"""What `icrl evaluate` found."""
 _LIBRARIES = ("icrl", "jax", "mujoco", "gymnasium", "numpy", "optax")
 
 

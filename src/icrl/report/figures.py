@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from icrl.experiment.statistics import interquartile_mean, standard_error, stratified_bootstrap
+from icrl.report.cells import shown
 from icrl.report.records import Group
 from icrl.types import FloatArray
 
@@ -21,6 +22,7 @@ _OTHER_COLOURS = ("#E69F00", "#332288", "#882255", "#117733")
 """Okabe and Ito's palette and Tol's: told apart by colour-blind readers too."""
 _EXPERT, _FORBIDDEN = "#111111", "#B22222"
 _STYLE = {
+    "text.parse_math": False,  # a dollar in a name is a dollar
     "font.family": "DejaVu Sans", "font.size": 11, "axes.titlesize": 12, "axes.labelsize": 11, "legend.fontsize": 10,
     "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#444444", "axes.linewidth": 0.8,
     "axes.grid": True, "grid.color": "#E4E4E4", "grid.linewidth": 0.7, "axes.axisbelow": True,
@@ -93,27 +95,27 @@ def draw_learning_curves(groups: Sequence[Group], references: dict[str, dict[str
         room_for_rates(panels[1])
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False)
-        figure.suptitle(groups[0].task, fontweight="bold")
+        figure.suptitle(shown(groups[0].task), fontweight="bold")
     return [path.with_suffix(".png"), path.with_suffix(".svg")]
 
 
 def draw_final_scores(groups: Sequence[Group], references: dict[str, dict[str, float]], path: Path) -> list[Path]:
     """Every seed's final scores as a dot; the IQM and its 95 % interval as a bar."""
-    shown = [group for group in groups if group.finished]
+    drawn = [group for group in groups if group.finished]
     palette = colours(groups)
-    with figure_file(path, (10.5, 1.3 + 0.5 * len(shown))) as figure:
+    with figure_file(path, (10.5, 1.3 + 0.5 * len(drawn))) as figure:
         panels = figure.subplots(1, 2, sharey=True)
         for axes, name in zip(panels, ("true_return", "violation_rate"), strict=True):
-            for row, group in enumerate(shown):
+            for row, group in enumerate(drawn):
                 _draw_strip(axes, row, group.values(name), palette[group.label])
             if "expert" in references:
                 axes.axvline(references["expert"][name], color=_EXPERT, lw=1.3, dashes=(5, 3), zorder=1.5)
             axes.grid(axis="y", visible=False)
-        panels[0].set_yticks(range(len(shown)), [f"{group.name}, n = {len(group.finished)}" for group in shown])
-        panels[0].set(xlabel="final true return (dashed: expert)", ylim=(len(shown) - 0.5, -0.5))
+        panels[0].set_yticks(range(len(drawn)), [f"{group.name}, n = {len(group.finished)}" for group in drawn])
+        panels[0].set(xlabel="final true return (dashed: expert)", ylim=(len(drawn) - 0.5, -0.5))
         panels[1].set(xlabel="final violation rate")
         panels[1].set_xlim(left=-0.03 * panels[1].get_xlim()[1])
-        figure.suptitle(f"{groups[0].task}: every seed, IQM and 95 % interval", fontweight="bold")
+        figure.suptitle(f"{shown(groups[0].task)}: every seed, IQM and 95 % interval", fontweight="bold")
     return [path.with_suffix(".png"), path.with_suffix(".svg")]
 
 
@@ -141,7 +143,7 @@ def draw_zeta_over_x(task: str, views: Sequence[ZetaOverX], truth: str, path: Pa
         parts = [axes.get_legend_handles_labels() for axes in grid[:, 0]]
         named = {label: handle for handles, labels in parts for handle, label in zip(handles, labels, strict=True)}
         figure.legend(named.values(), named, loc="outside lower center", ncols=len(named), frameon=False)
-        figure.suptitle(f"{task}: learned ζ over x (truth: {truth})", fontweight="bold")
+        figure.suptitle(f"{shown(task)}: learned ζ over x (truth: {truth})", fontweight="bold")
     return [path.with_suffix(".png"), path.with_suffix(".svg")]
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from icrl.errors import InputError
-from icrl.experiment.run_directory import CONFIG, CONSTRAINT, RunDirectory
+from icrl.experiment.run_directory import CONFIG, CONSTRAINT, EVALUATION, RunDirectory, read_json
 from icrl.experiment.suite import COMMAND, ERROR
 from icrl.experiment.suite_display import last_words
+from icrl.report.cells import shown
 from icrl.types import FloatArray
 
 NAMES = {
@@ -50,6 +51,18 @@ class RunRecord:
         """Of the directory."""
         return self.directory.name
 
+    @property
+    def evaluation(self) -> dict[str, Any]:
+        """What `icrl evaluate` found; empty: it was not asked."""
+        path = self.directory / EVALUATION
+        return read_json(path) if path.exists() else {}
+
+    @property
+    def verdict(self) -> str | None:
+        """How far to trust the run's constraint, where it was judged."""
+        trust = self.evaluation.get("trust", {})
+        return str(trust["verdict"]) if "verdict" in trust else None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
@@ -62,7 +75,7 @@ class Group:
     @property
     def name(self) -> str:
         """As written in tables and legends."""
-        return NAMES.get(self.label, self.label)
+        return NAMES.get(self.label, shown(self.label))
 
     @property
     def finished(self) -> list[RunRecord]:
@@ -105,6 +118,14 @@ def read_groups(directories: Sequence[Path]) -> list[Group]:
         )
         for task, label in keys
     ]
+
+
+def steps_planned(run: RunRecord) -> int:
+    """Environment steps that the run was given; of a run that does not say, those it made."""
+    settings = run.config.get("config")
+    if isinstance(settings, dict) and "steps" in settings:
+        return int(settings["steps"])
+    return int((run.scores or {}).get("steps", 0))
 
 
 def read_commands(directories: Sequence[Path]) -> list[str]:

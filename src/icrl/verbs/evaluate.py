@@ -8,6 +8,7 @@ from tyro.conf import Positional
 
 from icrl.errors import InputError
 from icrl.verbs.inputs import require_counts
+from icrl.verbs.run_page import write_run_page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,7 @@ def run(arguments: list[str]) -> None:
     from icrl.agent.policy_file import load_policy
     from icrl.evaluate import judge, play_episodes
     from icrl.experiment.inputs import demos_of_run, scenario_of_run, with_truth
-    from icrl.experiment.run_directory import POLICY, RunDirectory, write_json
+    from icrl.experiment.run_directory import EVALUATION, POLICY, RunDirectory, write_json
     from icrl.experiment.trusting import has_constraint, judge_against_truth, judge_run
     from icrl.report.summary import print_played, print_truth
     from icrl.report.trust_summary import print_constraint_truth, print_unfinished, print_verdict, progress_bar
@@ -66,7 +67,7 @@ def run(arguments: list[str]) -> None:
             verdict = judge_run(args.directory, scenario.task, demos, played, args.others, on_fold)
         right = judge_against_truth(args.directory, scenario, demos) if scenario.truth_known else None
         found |= {"trust": verdict.as_json()} | ({} if right is None else {"constraint": right})
-    write_json(args.directory / "evaluation.json", found)
+    write_json(args.directory / EVALUATION, found)
     if scenario.truth_known:
         print_truth(judge(scenario, played), scenario, {} if demos is None else demos.card, args.episodes, console)
     else:
@@ -75,3 +76,4 @@ def run(arguments: list[str]) -> None:
         if right is not None:
             print_constraint_truth(right, console)
         print_verdict(verdict, console)
+    write_run_page(args.directory, console)

@@ -12,6 +12,7 @@ from icrl.presets import REFERENCES, preset
 from icrl.runtime import configure_jax
 from icrl.tasks.options import EnvOptions
 from icrl.verbs.inputs import Columns, as_folder, find_demos, find_scenario
+from icrl.verbs.run_page import write_run_page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +68,7 @@ def run(arguments: list[str]) -> None:
     except KeyboardInterrupt:
         raise KeyboardInterrupt(how_far(directory, display.rounds_done, rounds)) from None
     print_scores(scores, demos, directory, pictures, console)
+    write_run_page(directory, console, animate=scenario.truth_known)
 
 
 def parse(arguments: list[str]) -> LearnArgs:

@@ -20,9 +20,11 @@ class ReportArgs:
 def run(arguments: list[str]) -> None:
     """`icrl report DIR... --out PATH`."""
     args = tyro.cli(ReportArgs, prog="icrl report", args=arguments)
+    import shlex
+
     from rich.console import Console
 
     from icrl.report.page import write_report
 
-    for path in write_report(list(args.directories), args.out, f"icrl report {' '.join(arguments)}"):
+    for path in write_report(list(args.directories), args.out, shlex.join(["icrl", "report", *arguments])):
         Console().print(f"Wrote {path}", highlight=False, soft_wrap=True)

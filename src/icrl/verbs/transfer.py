@@ -13,6 +13,7 @@ from icrl.runtime import configure_jax
 from icrl.tasks.options import EnvOptions
 from icrl.verbs.inputs import as_folder, find_scenario
 from icrl.verbs.learn import how_far
+from icrl.verbs.run_page import write_run_page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +77,7 @@ def run(arguments: list[str]) -> None:
     except KeyboardInterrupt:
         raise KeyboardInterrupt(how_far(directory, display.rounds_done, rounds)) from None
     print_scores(scores, demos, directory, pictures, console)
+    write_run_page(directory, console, animate=scenario.truth_known)
 
 
 def parse(arguments: list[str], method: str) -> TransferArgs:
