@@ -31,8 +31,8 @@ test-slow: $(STAMP) ## the slow tests: whole learning runs
 	$(BIN)/python -m pytest -n 2 -m slow
 
 # A .venv of its own: make test, and the product, must do without what the extras bring.
-test-extras: ## tests of what needs extras (Stable-Baselines3 with PyTorch, ONNX), in .venv-extras
-	@$(MAKE) --no-print-directory VENV=.venv-extras EXTRAS=dev,sb3,onnx run-extras
+test-extras: ## tests of what needs extras (SB3, ONNX, loggers, sweeps, the page in Chromium), in .venv-extras
+	@$(MAKE) --no-print-directory VENV=.venv-extras EXTRAS=dev,sb3,onnx,pandas,tensorboard,wandb,sweep,browser run-extras
 
 run-extras: $(STAMP)
 	$(BIN)/python -m pytest tests/extras

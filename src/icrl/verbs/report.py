@@ -9,12 +9,12 @@ from tyro.conf import Positional
 
 @dataclass(frozen=True, kw_only=True)
 class ReportArgs:
-    """Tables and figures from run directories."""
+    """Tables, figures and one page (index.html, opens from disk in any browser) from run directories."""
 
     directories: Positional[tuple[Path, ...]]
     """Run directories, or directories of run directories (runs/NAME)."""
     out: Path
-    """Directory for scores.json, table.md, command.txt and the figures (PNG and SVG)."""
+    """Directory for index.html, table.md, every table as CSV, scores.json, command.txt and the figures."""
 
 
 def run(arguments: list[str]) -> None:
