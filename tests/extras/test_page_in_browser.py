@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,18 @@ def runs(tmp_path_factory):
     """Two seeds of ICRL, one of a classifier, one without a constraint; the first is judged too."""
     out = tmp_path_factory.mktemp("runs") / "lap"
     for method, seed in (("icrl", 0), ("icrl", 1), ("binary-classifier", 0), ("nominal", 0)):
-        main(["learn", "lap-grid", "--method", method, "--seed", str(seed), "--out", str(out / f"{method}-{seed}")])
+        main(
+            [
+                "learn",
+                "lap-grid",
+                "--method",
+                method,
+                "--seed",
+                str(seed),
+                "--out",
+                str(out / f"{method}-{seed}"),
+            ]
+        )
     main(["evaluate", str(out / "icrl-0")])
     return out
 
@@ -49,7 +61,7 @@ def page(runs):
 @pytest.fixture
 def open_page():
     """Opens a page as wide as a screen, and closes the browser afterwards; fails if the page said an error."""
-    assert CHROMIUM and DRIVER, "install Chromium and its driver: apt-get install chromium chromium-driver"
+    assert None not in (CHROMIUM, DRIVER), "install Chromium and its driver: apt-get install chromium chromium-driver"
     opened = []
 
     def open_at(path, width=1280, height=900, dark=False):
@@ -162,7 +174,9 @@ def test_curves_are_zoomed_by_buttons_and_by_dragging(page, open_page):
     button(browser, "Whole").click()
     assert span(browser) == pytest.approx(whole)
     area = browser.find_element(By.CSS_SELECTOR, "#t0-curves .u-over")
-    ActionChains(browser).move_to_element_with_offset(area, -60, 0).click_and_hold().move_by_offset(80, 0).release().perform()
+    ActionChains(browser).move_to_element_with_offset(area, -60, 0).click_and_hold().move_by_offset(
+        80, 0
+    ).release().perform()
     assert span(browser) < 0.8 * whole
     ActionChains(browser).double_click(area).perform()
     assert span(browser) == pytest.approx(whole)
@@ -262,7 +276,8 @@ def test_a_phone_shows_it_without_scrolling_sideways(page, open_page):
     browser = open_page(page, width=390, height=800)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
     wide = browser.execute_script(
-        "return [...document.querySelectorAll('.uplot, svg, canvas.map')].filter((n) => n.getBoundingClientRect().right > 391).length"
+        """return [...document.querySelectorAll(".uplot, svg, canvas.map")]
+        .filter((node) => node.getBoundingClientRect().right > 391).length"""
     )
     assert wide == 0
     screenshot(browser, "phone", 390, 1700)
@@ -277,7 +292,7 @@ def test_everything_has_a_name_for_those_who_do_not_see_it(page, open_page):
     )
     assert nameless == []
     levels = [int(h.tag_name[1]) for h in browser.find_elements(By.CSS_SELECTOR, "h1, h2, h3, h4, h5")]
-    assert all(later - earlier <= 1 for earlier, later in zip(levels, levels[1:], strict=False))
+    assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
 
 
 def test_hostile_names_run_nothing(runs, tmp_path, open_page):
