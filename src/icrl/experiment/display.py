@@ -10,6 +10,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from icrl.experiment.callbacks import Callback
 from icrl.experiment.methods import Snapshot
 from icrl.rounds import Progress
 
@@ -18,7 +19,7 @@ _COLUMNS = ("round", "steps", "steps/s", "return", "cost", "cost D", "cost S", "
 """Mean cost 1 − ζ in training, of the demonstrations D and of the samples S; KL(old ‖ new), KL(new ‖ old)."""
 
 
-class LiveDisplay:
+class LiveDisplay(Callback):
     """Round, steps, steps/s, ETA; the agent's return; cost of demos and samples, KLs, multiplier."""
 
     def __init__(self, title: str, total_steps: int, console: Console | None = None) -> None:
@@ -53,12 +54,12 @@ class LiveDisplay:
             self.live.update(self._render())
             self.live.stop()
 
-    def progressed(self, progress: Progress) -> None:
+    def on_update(self, progress: Progress) -> None:
         """A policy update was made."""
         self.steps, self.rounds = progress.steps, progress.rounds
         self._update_bar()
 
-    def round_done(self, snapshot: Snapshot, metrics: dict[str, Any]) -> None:
+    def on_round(self, snapshot: Snapshot, metrics: dict[str, Any]) -> None:
         """A round was finished."""
         self.rounds_done, self.rounds, self.steps = snapshot.number + 1, snapshot.rounds, snapshot.steps
         self.rows.append(_row(snapshot, metrics))

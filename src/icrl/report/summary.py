@@ -1,6 +1,7 @@
 """What a person reads when a verb has finished: short tables, and where the pictures are."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,13 @@ def write_pictures(scenario: Scenario, demos: Demonstrations | None, last: Snaps
     shown = nobody if demos is None else demos.trajectories
     draw_constraint(scenario, last.constraint, shown, last.samples, path)
     return [path]
+
+
+def picture_of(scenario: Scenario, demos: Demonstrations | None, last: Snapshot) -> bytes | None:
+    """ζ after a round as PNG; None: the method learns none."""
+    with TemporaryDirectory() as folder:
+        pictures = write_pictures(scenario, demos, last, Path(folder))
+        return pictures[0].read_bytes() if pictures else None
 
 
 def print_scores(

@@ -15,6 +15,7 @@ from icrl.presets import REFERENCES, preset
 from icrl.runtime import configure_jax
 from icrl.tasks.options import EnvOptions
 from icrl.verbs.inputs import Columns, as_folder, find_demos, find_scenario
+from icrl.verbs.loggers import LoggerName, open_loggers
 from icrl.verbs.run_page import write_run_page
 
 
@@ -37,6 +38,8 @@ class LearnArgs:
     """Run directory; None: runs/TASK-METHOD-PRESET-seedN."""
     episodes: int = 100
     """Episodes of the final evaluation."""
+    log: tuple[LoggerName, ...] = ()
+    """Log also to csv, tensorboard or wandb, any number of them: --log csv wandb (extras of these names)."""
     config_file: Annotated[Path | None, tyro.conf.arg(name="config")] = None
     """Settings to start from instead: a TOML file, or config.json of another run. Flags change what it says."""
     print_config: tyro.conf.FlagCreatePairsOff[bool] = False
@@ -60,6 +63,7 @@ def run(arguments: list[str]) -> None:
 
     from rich.console import Console
 
+    from icrl.experiment.callbacks import Callbacks
     from icrl.experiment.display import LiveDisplay
     from icrl.experiment.runs import RunSpec, check_run, run_learning
     from icrl.report.summary import describe_task, print_scores, write_pictures
@@ -71,9 +75,10 @@ def run(arguments: list[str]) -> None:
     if not scenario.truth_known:
         console.print(describe_task(scenario.task), highlight=False, soft_wrap=True, markup=False)
     display = LiveDisplay(f"{args.method} on {args.task}, seed {args.seed}", args.config.steps, console)
+    callbacks = Callbacks([display, *open_loggers(args.log, scenario, demos, console)])
     try:
         with display:
-            scores, last = run_learning(spec, scenario, demos, directory, display)
+            scores, last = run_learning(spec, scenario, demos, directory, callbacks)
         pictures = write_pictures(scenario, demos, last, directory)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(how_far(directory, display.rounds_done, rounds)) from None
