@@ -41,37 +41,45 @@ def write_page(path: Path, title: str, reports: Sequence[TaskReport], commands: 
         sections.append(section)
         data.append(charts)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(_document(title, reports, sections, data, commands), encoding="utf-8")
+    temporary.write_text(_report_document(title, reports, sections, data, commands), encoding="utf-8")
     os.replace(temporary, path)
     return path
 
 
-def _document(
+def _report_document(
     title: str,
     reports: Sequence[TaskReport],
     sections: list[Html],
     data: list[Any],
     commands: Sequence[str],
 ) -> str:
-    scripts = [_asset("uplot.min.js"), _asset("page.js")]
-    links = [element("a", report.task, href=f"#t{number}") for number, report in enumerate(reports)]
-    links.append(element("a", "Commands and versions", href="#made"))
+    links = {f"t{number}": report.task for number, report in enumerate(reports)}
     groups = [group for report in reports for group in report.groups]
     made = element(
         "section",
         element("h2", "Commands and versions"),
-        element("pre", element("code", Html("\n".join(element("span", line) for line in commands)))),
+        element("pre", element("code", *(element("span", line) for line in commands))),
         element("ul", *(element("li", line) for line in versions(groups))),
         id="made",
     )
+    links["made"] = "Commands and versions"
+    return document(title, links, [*sections, made], {"tasks": data}, ["uplot.min.js", "page.js"])
+
+
+def document(
+    title: str, links: dict[str, str], sections: Sequence[Html], data: Any, script_names: Sequence[str]
+) -> str:
+    """A whole page: its parts, a way to each, the data for its scripts, and these."""
+    scripts = [asset(name) for name in script_names]
+    ways = [element("a", name, href=f"#{place}") for place, name in links.items()]
     theme = element("button", "Dark or light", type="button", id="theme")
-    header = element("header", element("h1", title), element("nav", *links, aria_label="On this page"), theme)
+    nav = element("nav", *ways, aria_label="On this page")
     body = [
         element("a", "To the content", href="#content", class_="skip"),
-        header,
-        element("main", *sections, made, id="content"),
+        element("header", element("h1", title), nav, theme),
+        element("main", *sections, id="content"),
         element("footer", "Made by icrl. Charts: uPlot, MIT licence, © Leon Sorokin."),
-        json_element({"tasks": data}, "data"),
+        json_element(data, "data"),
         *(Html(f"<script>{script}</script>") for script in scripts),
     ]
     head = [
@@ -80,10 +88,11 @@ def _document(
         Html(f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">'),
         Html('<link rel="icon" href="data:,">'),
         element("title", title),
-        Html(f"<style>{_asset('uplot.min.css')}\n{_asset('page.css')}</style>"),
+        Html(f"<style>{asset('uplot.min.css')}\n{asset('page.css')}</style>"),
         Html("<noscript><style>.run[hidden] { display: block }</style></noscript>"),
     ]
-    return f'<!doctype html>\n<html lang="en">\n<head>{joined(head)}</head>\n<body>{joined(body)}</body>\n</html>\n'
+    parts = f"<head>{joined(head)}</head>\n<body>{joined(body)}</body>"
+    return f'<!doctype html>\n<html lang="en">\n{parts}\n</html>\n'
 
 
 def _policy(scripts: Sequence[str]) -> str:
@@ -208,5 +217,6 @@ def _flat(config: dict[str, Any], prefix: str = "") -> dict[str, str]:
     return found
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A file of the page's own."""
     return (files("icrl.report.web") / "assets" / name).read_text(encoding="utf-8")
