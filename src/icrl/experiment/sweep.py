@@ -5,6 +5,7 @@ that share the folder) may work on one at once. A trial is one run per seed, eac
 """
 
 import json
+import os
 import threading
 import warnings
 from collections.abc import Callable
@@ -71,14 +72,18 @@ def open_study(directory: Path, seed: int = 0) -> Any:
             grace_period=_GRACE,
             heartbeat_stale_trial_callback=optuna.storages.RetryHeartbeatStaleTrialCallback(max_retry=2),
         )
-        return optuna.create_study(
+        study = optuna.create_study(
             study_name=STUDY,
             storage=storage,
             direction="maximize",
             load_if_exists=True,
-            sampler=optuna.samplers.TPESampler(seed=seed, constant_liar=True),
             pruner=optuna.pruners.MedianPruner(n_startup_trials=_STARTUP),
         )
+        made = len(study.get_trials(deepcopy=False))
+        if made:  # a sweep that goes on, or a second process: with the same seed it would try the same again
+            seed += 1_000_003 * made + os.getpid()
+        study.sampler = optuna.samplers.TPESampler(seed=seed % 2**32, constant_liar=True)
+        return study
 
 
 def run_sweep(sweep: Sweep, demos: Demonstrations, say: Say) -> Any:
