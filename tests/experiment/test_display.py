@@ -40,8 +40,9 @@ def test_without_a_terminal_a_round_is_one_line_however_narrow_the_page():
     shown(Console(file=page, width=40), METRICS)
     lines = page.getvalue().splitlines()
     assert lines[0] == "icrl on lap-grid, seed 0"
-    assert len(lines) == 1 + 3
-    assert lines[1] == (
+    assert len(lines) == 1 + 2 + 3
+    assert "cost: mean 1 − ζ in training, D: of the demonstrations, S: of the samples" in lines[1]
+    assert lines[3] == (
         "round 1/3  steps 1,000  steps/s 500  return 57.2  cost 0.125  cost D 0.011  cost S 0.477  "
         "KL o→n 11.4  KL n→o 1.84  λ 0.75"
     )

@@ -9,6 +9,7 @@ from rich.live import Live
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
+from rich.text import Text
 
 from icrl.experiment.callbacks import Callback
 from icrl.experiment.methods import Snapshot
@@ -17,6 +18,13 @@ from icrl.rounds import Progress
 _SHOWN_ROUNDS = 12
 _COLUMNS = ("round", "steps", "steps/s", "return", "cost", "cost D", "cost S", "KL o→n", "KL n→o", "λ")
 """Mean cost 1 − ζ in training, of the demonstrations D and of the samples S; KL(old ‖ new), KL(new ‖ old)."""
+
+
+LEGEND = (
+    "return: of the sampled episodes; cost: mean 1 − ζ in training, D: of the demonstrations, S: of the samples;\n"
+    "KL o→n, n→o: how far ζ moved in the round (nats); λ: Lagrange multiplier (0 where the episode ends instead)"
+)
+"""What the columns mean, said once."""
 
 
 class LiveDisplay(Callback):
@@ -42,7 +50,8 @@ class LiveDisplay(Callback):
         if self.console.is_terminal:
             self.live.start()
         else:
-            self.console.print(self.title, highlight=False, soft_wrap=True)
+            self.console.print(self.title, highlight=False, soft_wrap=True, markup=False)
+            self.console.print(LEGEND, highlight=False, soft_wrap=True, markup=False)
         return self
 
     def __exit__(
@@ -86,7 +95,7 @@ class LiveDisplay(Callback):
             table.add_column(name, justify="right", no_wrap=True)
         for row in self.rows[-_SHOWN_ROUNDS:]:
             table.add_row(*row)
-        return Group(table, self.bar)
+        return Group(table, self.bar, Text(LEGEND, style="dim"))
 
 
 def _row(snapshot: Snapshot, metrics: dict[str, Any]) -> tuple[str, ...]:

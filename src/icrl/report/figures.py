@@ -170,7 +170,9 @@ def _draw_strip(axes: Any, row: int, values: FloatArray, colour: str) -> None:
     interval = stratified_bootstrap([values], interquartile_mean, resamples=2_000)
     # dots are spread in seed order, so that seeds with the same score stay visible
     heights = row + np.linspace(-0.22, 0.22, len(values)) if len(values) > 1 else np.array([row])
-    axes.plot([interval.low, interval.high], [row, row], color=colour, lw=9, alpha=0.25, solid_capstyle="butt")
+    if len(values) > 1:  # one seed says nothing of how far seeds differ
+        ends = [interval.low, interval.high]
+        axes.plot(ends, [row, row], color=colour, lw=9, alpha=0.25, solid_capstyle="butt")
     axes.plot([interval.value] * 2, [row - 0.33, row + 0.33], color=colour, lw=2.2)
     axes.plot(values, heights, ls="", marker="o", ms=5, color=colour, mec="white", mew=0.6, zorder=3)
 

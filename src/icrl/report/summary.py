@@ -5,6 +5,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -124,10 +125,13 @@ def describe_task(task: Task) -> str:
 
 
 def print_tasks(scenarios: list[Scenario], console: Console) -> None:
-    """The table of `icrl tasks`."""
-    table = Table(header_style="bold")
-    for name in ("task", "observation", "action", "horizon", "demos", "what it is"):
-        table.add_column(name, justify="right" if name in ("observation", "action", "horizon") else "left")
+    """The table of `icrl tasks`; a name is what one must type, so it is never cut, however narrow the terminal."""
+    table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("task", no_wrap=True, min_width=max(len(scenario.task.name) for scenario in scenarios))
+    for name in ("obs.", "action", "horizon"):
+        table.add_column(name, justify="right")
+    table.add_column("demos")
+    table.add_column("what it is", overflow="fold")
     for scenario in scenarios:
         task = scenario.task
         action = f"{len(task.action_names)} {'choices' if task.discrete else 'numbers'}"

@@ -40,7 +40,13 @@ def run(arguments: list[str]) -> None:
     from icrl.experiment.run_directory import EVALUATION, POLICY, RunDirectory, write_json
     from icrl.experiment.trusting import has_constraint, judge_against_truth, judge_run
     from icrl.report.summary import print_played, print_truth
-    from icrl.report.trust_summary import print_constraint_truth, print_unfinished, print_verdict, progress_bar
+    from icrl.report.trust_summary import (
+        print_constraint_truth,
+        print_unfinished,
+        print_verdict,
+        progress_bar,
+        stage,
+    )
 
     console = Console()
     run = RunDirectory(args.directory)
@@ -50,7 +56,7 @@ def run(arguments: list[str]) -> None:
     if args.truth is not None:
         scenario = with_truth(scenario, args.truth)
     policy = load_policy(args.directory / POLICY, scenario.task)
-    with console.status(f"playing {args.episodes} episodes"):
+    with stage(f"playing {args.episodes} episodes", console):
         played = play_episodes(scenario.task, policy, args.episodes, args.seed)
     try:
         demos = demos_of_run(config, scenario)
@@ -63,7 +69,7 @@ def run(arguments: list[str]) -> None:
     )
     found |= {"episodes": args.episodes, "seed": args.seed}
     if has_constraint(args.directory):
-        with progress_bar("fitting ζ again", console) as on_fold:
+        with progress_bar("fitting ζ again with demonstrations left out (a minute or two)", console) as on_fold:
             verdict = judge_run(args.directory, scenario.task, demos, played, args.others, on_fold)
         right = judge_against_truth(args.directory, scenario, demos) if scenario.truth_known else None
         found |= {"trust": verdict.as_json()} | ({} if right is None else {"constraint": right})

@@ -83,6 +83,13 @@ def run(arguments: list[str]) -> None:
     except KeyboardInterrupt:
         raise KeyboardInterrupt(how_far(directory, display.rounds_done, rounds)) from None
     print_scores(scores, demos, directory, pictures, console)
+    planned = preset(args.preset, args.task, args.method).steps
+    if args.config.steps < planned:
+        said = (
+            f"This run had {args.config.steps:,} of the {planned:,} steps of its preset: the agent may not be "
+            "trained out, and its scores may say little."
+        )
+        console.print(said, style="yellow", highlight=False, soft_wrap=True)
     write_run_page(directory, console, animate=scenario.truth_known)
 
 

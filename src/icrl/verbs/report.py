@@ -24,7 +24,16 @@ def run(arguments: list[str]) -> None:
 
     from rich.console import Console
 
+    from icrl.report.cells import shown
     from icrl.report.page import write_report
+    from icrl.report.records import read_groups
+    from icrl.report.table import mixed_lengths
 
-    for path in write_report(list(args.directories), args.out, shlex.join(["icrl", "report", *arguments])):
-        Console().print(f"Wrote {path}", highlight=False, soft_wrap=True)
+    console = Console(soft_wrap=True, highlight=False, markup=False)
+    command = shlex.join(["icrl", "report", *arguments])
+    for path in write_report(list(args.directories), args.out, command):
+        console.print(f"Wrote {shown(path)}")
+    groups = read_groups(list(args.directories))
+    for task in dict.fromkeys(group.task for group in groups):
+        for line in mixed_lengths([group for group in groups if group.task == task]):
+            console.print(shown(f"{task}: {line}"), style="yellow")

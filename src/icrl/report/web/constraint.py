@@ -22,6 +22,7 @@ from icrl.visited import VISITED, load_visited
 _MOST_POINTS = 250
 """States of the demonstrations, and of the agents, that are drawn."""
 _BINS = 48
+CLOSE_UP = ", close up"
 
 
 class View(NamedTuple):
@@ -39,14 +40,16 @@ def view_of(identity: str, run: RunRecord, demos: Demonstrations, most_axes: int
         visited = load_visited(run.directory / VISITED)
     reading = read_constraint(constraint, demos.trajectories, visited)
     judged = reading.judged
-    axes = axes_of(judged, _by_importance(reading), most_axes)
+    axes = _with_close_up(reading, axes_of(judged, _by_importance(reading), most_axes))
     planes = {
         f"{first},{second}": _as_bytes(zeta_over(constraint, judged, axes[first], axes[second]))
         for first, second in combinations(range(len(axes)), 2)
+        if axes[first].features[0] != axes[second].features[0]
     }
     return View(reading, {
         "run": identity,
         "threshold": rounded(constraint.threshold),
+        "shown": len({int(axis.features[0]) for axis in axes}),
         "features": len(axes_of(judged, _by_importance(reading), judged.values.shape[1])),
         "axes": [_axis_data(axis, constraint, judged) for axis in axes],
         "planes": planes,
@@ -56,6 +59,16 @@ def view_of(identity: str, run: RunRecord, demos: Demonstrations, most_axes: int
         },
         "marks": _marks(reading, axes),
     })  # fmt: skip
+
+
+def _with_close_up(reading: Reading, axes: list[Axis]) -> list[Axis]:
+    """The axes, and before them the rule's feature close up, where the data reach much further than its threshold."""
+    zoom = reading.zoom
+    found = [axis for axis in axes if zoom is not None and axis.name == zoom.name]
+    if zoom is None or not found:
+        return axes
+    values = np.linspace(zoom.values[0], zoom.values[-1], len(found[0].values))
+    return [found[0]._replace(name=f"{zoom.name}{CLOSE_UP}", values=values), *axes]
 
 
 def _by_importance(reading: Reading) -> list[int]:
@@ -72,6 +85,7 @@ def _axis_data(axis: Axis, constraint: LearnedConstraint, judged: Judged) -> dic
     data: dict[str, Any] = {
         "name": shown(axis.name),
         "choices": [shown(choice) for choice in axis.choices],
+        "feature": int(axis.features[0]),
         "low": float(axis.values[0]),
         "high": float(axis.values[-1]),
         "count": len(axis.values),
@@ -111,17 +125,21 @@ def _points(axes: list[Axis], judged: Judged, chosen: BoolArray) -> list[list[fl
 def _marks(reading: Reading, axes: list[Axis]) -> list[dict[str, Any]]:
     """The rule's threshold and the interval that the data leave open, where the rule is one threshold."""
     condition = threshold_of(reading.rule)
-    found = [number for number, axis in enumerate(axes) if condition is not None and axis.name == condition.name]
-    if condition is None or not found:
+    if condition is None:
         return []
     threshold = condition.low
     if condition.low == -np.inf:
         threshold = condition.high
-    mark: dict[str, Any] = {"axis": found[0], "threshold": rounded(threshold), "open": None}
+    between = None
     interval = reading.interval
     if interval is not None and interval.low is not None and interval.high is not None:
-        mark["open"] = [rounded(interval.low), rounded(interval.high)]
-    return [mark]
+        between = [rounded(interval.low), rounded(interval.high)]
+    names = (condition.name, f"{condition.name}{CLOSE_UP}")
+    return [
+        {"axis": number, "threshold": rounded(threshold), "open": between}
+        for number, axis in enumerate(axes)
+        if axis.name in names
+    ]
 
 
 def _as_bytes(zeta: FloatArray) -> str:

@@ -280,7 +280,7 @@ function niceTicks(low, high, count) {
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw);
   const ticks = [];
-  for (let t = Math.ceil(low / step) * step; t <= high + 1e-12; t += step) ticks.push(+t.toPrecision(12));
+  for (let t = Math.ceil(low / step) * step; t <= high + 1e-12; t += step) ticks.push(Math.abs(t) < step / 1e6 ? 0 : +t.toPrecision(12));
   return ticks;
 }
 
@@ -353,7 +353,7 @@ function constraintViews(task) {
     place.replaceChildren();
     if (!view || !view.axes.length) return;
     redraw.push(sliceView(task, view, place));
-    if (view.axes.length > 1) redraw.push(planeView(task, view, place));
+    if (view.shown > 1) redraw.push(planeView(task, view, place));
   };
   select.addEventListener("change", show);
   show();
@@ -467,13 +467,18 @@ function sliceOptions(view, chosen, width, readout) {
 }
 
 function planeView(task, view, place) {
-  const chosen = [0, 1];
+  const other = (i) => view.axes.findIndex((one) => one.feature !== view.axes[i].feature);
+  const chosen = [0, other(0)];
   const shown = { demonstrations: true, agents: true };
   const canvas = make("canvas", { class: "map", tabindex: "0", role: "img" });
   const readout = make("div", { class: "readout", "aria-live": "polite" });
   let pointer = null;
   const selects = [0, 1].map((i) => featureSelect(`${task.id}-plane-${i}`, view, chosen[i], (value) => {
-    if (chosen[1 - i] === value) { chosen[1 - i] = chosen[i]; selects[1 - i].value = chosen[1 - i]; }
+    if (view.axes[chosen[1 - i]].feature === view.axes[value].feature) {
+      // one feature cannot be both: the other axis takes what this one showed, or the next there is
+      chosen[1 - i] = view.axes[chosen[i]].feature === view.axes[value].feature ? other(value) : chosen[i];
+      selects[1 - i].value = chosen[1 - i];
+    }
     chosen[i] = value;
     pointer = null;
     draw();
@@ -496,7 +501,7 @@ function planeView(task, view, place) {
     const from = pointer || [0.5, 0.5];
     move(from[0] + step[0], from[1] + step[1]);
   });
-  const few = view.axes.length < view.features ? `The ${view.axes.length} of ${view.features} features that matter most. ` : "";
+  const few = view.shown < view.features ? `The ${view.shown} of ${view.features} features that matter most. ` : "";
   place.append(make("figure", { class: "chart maps" },
     make("div", { class: "tools" }, make("label", { for: selects[0].id }, "Across ", selects[0]),
       make("label", { for: selects[1].id }, "Up ", selects[1])),
