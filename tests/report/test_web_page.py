@@ -162,9 +162,9 @@ def test_zeta_over_two_features_is_what_the_constraint_says():
     judged = judge_pairs(constraint, demos, None)
     cell, action = axes_of(judged, [0, 1, 2], 6)
     assert (cell.name, action.choices) == ("cell", ("clockwise", "anticlockwise"))
-    found = zeta_over(constraint, judged, cell, action)  # [2, 41]
+    found = zeta_over(constraint, judged, cell, action)  # [2, 33]
     # LapGridWorld has one number and one action: with both set, nothing is left to average over
-    expected = constraint.feasibility(cell.values[:, None], np.ones(41, np.int64))
+    expected = constraint.feasibility(cell.values[:, None], np.ones(33, np.int64))
     np.testing.assert_allclose(found[1], expected, atol=1e-6)
     turned = zeta_over(constraint, judged, action, cell)
     np.testing.assert_allclose(turned, found.T)

@@ -8,7 +8,7 @@ from icrl.constraint.learned import LearnedConstraint
 from icrl.explain.judged import Judged, balanced_indices, with_feature
 from icrl.types import FloatArray, IntArray, Pairs
 
-_PAIRS, _POINTS = 24, 41
+_PAIRS, _POINTS = 16, 33
 """Recorded pairs that all other features are taken from; points on an axis of numbers."""
 
 

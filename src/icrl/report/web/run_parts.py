@@ -14,7 +14,7 @@ from icrl.report.web.constraint import View
 from icrl.report.web.markup import Html, element, joined
 
 _PICTURES = {"policy.webp": "image/webp", "policy.gif": "image/gif"}
-_MOST_BYTES = 4_000_000
+_MOST_BYTES = 3_000_000
 """Of all animations of a page together."""
 _LEVELS = {"good": "✓ good", "care": "! care", "bad": "✗ bad", "unknown": "? unknown"}
 
