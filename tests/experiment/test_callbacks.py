@@ -58,7 +58,10 @@ def test_four_moments_in_their_order(tmp_path):
     assert kinds[0] == "start"
     assert kinds[-1] == "end"
     assert seen.moments[0] == ("start", "lap-grid", 2)
-    assert [moment for moment in seen.moments if moment[0] == "round"] == [("round", 0, 0), ("round", 1, 1)]
+    assert [moment for moment in seen.moments if moment[0] == "round"] == [
+        ("round", 0, 0),
+        ("round", 1, 1),
+    ]
     steps = [moment[1] for moment in seen.moments if moment[0] == "update"]
     assert steps[0] == 0
     assert steps == sorted(steps)

@@ -1,4 +1,5 @@
-"""Settings as a file: written whole, read back the same, changed by flags; what is wrong is named."""
+"""Settings as a file: written whole, read back the same, changed by flags; what is wrong is
+named."""
 
 import json
 import tomllib

@@ -15,7 +15,8 @@ from small_runs import Quiet, lap_demos, tiny_spec
 
 
 class Asks:
-    """In the place of a trial of Optuna: remembers what it was asked, and takes the lowest or the last."""
+    """In the place of a trial of Optuna: remembers what it was asked, and takes the lowest or the
+    last."""
 
     def __init__(self):
         self.asked = []
@@ -70,14 +71,20 @@ def test_ranges_and_choices_become_settings_of_their_type(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"forward": {"learning_rat": {"low": 1, "high": 2}}}, "did you mean 'forward.learning_rate'"),
+        (
+            {"forward": {"learning_rat": {"low": 1, "high": 2}}},
+            "did you mean 'forward.learning_rate'",
+        ),
         ({"scouts": {"low": 1, "hgh": 2}}, "unknown part of scouts 'hgh': did you mean 'high'"),
         ({"scouts": {"low": 1}}, "needs low and high"),
         ({"scouts": {"low": 1.5, "high": 2}}, "scouts.low is 1.5, expected int"),
         ({"scouts": {"low": 3, "high": 2}}, "low must be below high"),
         ({"forward": {"clip": {"low": 0.0, "high": 0.2, "log": True}}}, "above 0 if log is true"),
         ({"forward": {"respect": {"low": 1, "high": 2}}}, "no number: give choices"),
-        ({"forward": {"respect": {"choices": ["terminate", "trmnt"]}}}, "expected one of lagrangian, terminate"),
+        (
+            {"forward": {"respect": {"choices": ["terminate", "trmnt"]}}},
+            "expected one of lagrangian, terminate",
+        ),
         ({"scouts": {"choices": [1]}}, "a list of two or more"),
         ({"scouts": 3}, "nothing is swept"),
         ({"forward": 3}, "expected a table of settings"),

@@ -22,7 +22,19 @@ def run(tmp_path_factory):
     patch = pytest.MonkeyPatch()
     for name in ("WANDB_MODE", "WANDB_API_KEY"):
         patch.delenv(name, raising=False)
-    main(["learn", "lap-grid", "--out", str(directory), *FLAGS, "--log", "tensorboard", "wandb", "csv"])
+    main(
+        [
+            "learn",
+            "lap-grid",
+            "--out",
+            str(directory),
+            *FLAGS,
+            "--log",
+            "tensorboard",
+            "wandb",
+            "csv",
+        ]
+    )
     patch.undo()
     return RunDirectory(directory)
 
@@ -42,7 +54,8 @@ def test_tensorboards_own_reader_finds_every_key(run):
 
 
 def records(path):
-    """What a file of Weights & Biases holds: a log in blocks of 32 kB, as LevelDB writes it, after a header."""
+    """What a file of Weights & Biases holds: a log in blocks of 32 kB, as LevelDB writes it, after
+    a header."""
     data, at, whole = path.read_bytes(), 7, b""
     assert data[:4] == b":W&B"
     while at + 7 <= len(data):
@@ -89,7 +102,12 @@ def test_results_are_a_frame(run):
     assert isinstance(frame, pandas.DataFrame)
     (row,) = frame.to_dict("records")
     scores = run.scores()
-    assert (row["task"], row["method"], row["seed"], row["finished"]) == ("lap-grid", "icrl", 0, True)
+    assert (row["task"], row["method"], row["seed"], row["finished"]) == (
+        "lap-grid",
+        "icrl",
+        0,
+        True,
+    )
     assert row["true_return"] == scores["true_return"]
     assert row["constraint/auc"] == scores["constraint"]["auc"]
     assert row["config/forward.rollout_steps"] == 64

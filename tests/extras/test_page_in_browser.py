@@ -1,4 +1,5 @@
-"""The report's page in a real browser: no error, every control does what it says, on a desk, a phone and in the dark.
+"""The report's page in a real browser: no error, every control does what it says, on a desk, a
+phone and in the dark.
 
 Needs Chromium and its driver from the system's packages. With ICRL_SCREENSHOTS=docs/images the pictures of the
 documentation are made anew.
@@ -60,7 +61,8 @@ def page(runs):
 
 @pytest.fixture
 def open_page():
-    """Opens a page as wide as a screen, and closes the browser afterwards; fails if the page said an error."""
+    """Opens a page as wide as a screen, and closes the browser afterwards; fails if the page said
+    an error."""
     assert None not in (CHROMIUM, DRIVER), "install Chromium and its driver: apt-get install chromium chromium-driver"
     opened = []
 

@@ -1,4 +1,5 @@
-"""`explain.png`: nothing is cut off at its edges, with one panel or many, and it says what its lines are."""
+"""`explain.png`: nothing is cut off at its edges, with one panel or many, and it says what its
+lines are."""
 
 import numpy as np
 import pytest
@@ -20,7 +21,10 @@ def zeta(columns):
         upper=(1.0,) * len(columns), num_observations=1, num_actions=2, discrete=True,
     )  # fmt: skip
     weight = np.full((len(columns), 1), 8.0, np.float32)
-    layers = (Layer(weight, np.zeros(1, np.float32)), Layer(np.full((1, 1), 4.0, np.float32), np.ones(1, np.float32)))
+    layers = (
+        Layer(weight, np.zeros(1, np.float32)),
+        Layer(np.full((1, 1), 4.0, np.float32), np.ones(1, np.float32)),
+    )
     return LearnedConstraint(features=features, params=layers, activation=Activation.tanh)
 
 

@@ -1,4 +1,5 @@
-"""The page of a report: what stands in it, that it needs nothing else, and that names in it are only names."""
+"""The page of a report: what stands in it, that it needs nothing else, and that names in it are
+only names."""
 
 import json
 import re

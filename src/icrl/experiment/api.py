@@ -1,4 +1,5 @@
-"""In Python what `icrl learn` does on the command line: a run, with its directory, scores and callbacks."""
+"""In Python what `icrl learn` does on the command line: a run, with its directory, scores and
+callbacks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +46,8 @@ def run(
     episodes: int = 100,
     callbacks: Sequence[Callback] = (),
 ) -> RunResult:
-    """Learn a constraint and an agent that respects it, as `icrl learn TASK --out OUT` does, without a word.
+    """Learn a constraint and an agent that respects it, as `icrl learn TASK --out OUT` does,
+    without a word.
 
     `task`: one of ours, a Gymnasium id, or module:function. `demos`: a path or a Minari id; None: those that ship.
     `config`: None: the preset `default`. `callbacks` look on at the start, each update, each round and the end.

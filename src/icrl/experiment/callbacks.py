@@ -1,4 +1,5 @@
-"""Four moments of a run at which others may look on: its start, every policy update, every round, its end.
+"""Four moments of a run at which others may look on: its start, every policy update, every round,
+its end.
 
 The live display and the loggers are such callbacks; so is whatever a user writes. One that raises `StopRun` ends
 the run after the last round that was finished, which is then scored as if it had been the last.

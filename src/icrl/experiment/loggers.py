@@ -1,4 +1,5 @@
-"""Loggers for the tools that people have: CSV, TensorBoard, Weights & Biases. Each is a callback of a run.
+"""Loggers for the tools that people have: CSV, TensorBoard, Weights & Biases. Each is a callback of
+a run.
 
 All log the numbers of `metrics.jsonl` by environment steps, the settings, ζ's picture of each round (where one can
 be drawn) and the final scores. A logger that fails says so once and is switched off; the run goes on.
@@ -43,7 +44,8 @@ def make_logger(name: str, picture: Picture, say: Say) -> Callback:
 
 
 class Guarded(Callback):
-    """Another callback, whose failures do not end the run: a full disk or a lost network is said once."""
+    """Another callback, whose failures do not end the run: a full disk or a lost network is said
+    once."""
 
     def __init__(self, name: str, inner: Callback, say: Say) -> None:
         self.name = name
@@ -80,7 +82,8 @@ class Guarded(Callback):
 
 
 class CsvLogger(Callback):
-    """`metrics.csv` in the run's directory: a row per round, written anew each time, whole or not at all."""
+    """`metrics.csv` in the run's directory: a row per round, written anew each time, whole or not
+    at all."""
 
     def __init__(self) -> None:
         self.path = Path(CSV)
@@ -161,7 +164,8 @@ class TensorBoardLogger(Callback):
 
 
 class WandbLogger(Callback):
-    """A run of Weights & Biases in `wandb/` of the run's directory; offline unless WANDB_MODE says otherwise."""
+    """A run of Weights & Biases in `wandb/` of the run's directory; offline unless WANDB_MODE says
+    otherwise."""
 
     def __init__(self, picture: Picture) -> None:
         import wandb

@@ -1,4 +1,5 @@
-"""Plain values (of JSON or TOML) as the typed dataclasses of the settings; what does not fit is named."""
+"""Plain values (of JSON or TOML) as the typed dataclasses of the settings; what does not fit is
+named."""
 
 import dataclasses
 import enum
@@ -13,7 +14,8 @@ NONE = "none"
 
 
 def parse_as(kind: Any, value: Any, where: str) -> Any:
-    """`value` as the type `kind`; a field that is missing takes its default, an unknown one is an error."""
+    """`value` as the type `kind`; a field that is missing takes its default, an unknown one is an
+    error."""
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         return _parse_dataclass(kind, value, where)
     if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union:
@@ -36,7 +38,8 @@ def parse_as(kind: Any, value: Any, where: str) -> Any:
 
 
 def changed(base: Any, said: Any, where: str = "") -> Any:
-    """The dataclass `base` with what a table of names says; tables in it change the dataclasses in `base`."""
+    """The dataclass `base` with what a table of names says; tables in it change the dataclasses in
+    `base`."""
     if not isinstance(said, dict):
         raise InputError(f"{where or 'the settings'} is {said!r}, expected a table of settings.")
     hints = typing.get_type_hints(type(base))

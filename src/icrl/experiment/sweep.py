@@ -148,7 +148,8 @@ def num_done(study: Any) -> int:
 
 
 def worth(trial: Any) -> float | None:
-    """What a trial that came to its end is worth; of a pruned one Optuna keeps the last report as its value."""
+    """What a trial that came to its end is worth; of a pruned one Optuna keeps the last report as
+    its value."""
     from optuna.trial import TrialState
 
     if trial.state != TrialState.COMPLETE:
@@ -196,7 +197,8 @@ def _remember(sweep: Sweep) -> None:
 
 
 def _split_demos(directory: Path, demos: Demonstrations) -> None:
-    """A fifth of the episodes is kept from all trials, to judge them by; a single episode cannot be spared."""
+    """A fifth of the episodes is kept from all trials, to judge them by; a single episode cannot be
+    spared."""
     if (directory / _HELD_OUT).exists():
         return
     count = demos.trajectories.num_trajectories
@@ -246,10 +248,16 @@ def _job(sweep: Sweep, config: LearnConfig, run: Path, seed: int) -> Job:
 
 
 class _Watcher:
-    """Tells Optuna how a trial gets on, and ends it where that is hopeless or the sweep is to stop."""
+    """Tells Optuna how a trial gets on, and ends it where that is hopeless or the sweep is to
+    stop."""
 
     def __init__(
-        self, trial: Any, runs: list[Path], rounds: int, expert_return: float | None, stopping: threading.Event
+        self,
+        trial: Any,
+        runs: list[Path],
+        rounds: int,
+        expert_return: float | None,
+        stopping: threading.Event,
     ) -> None:
         self.trial = trial
         self.runs = runs

@@ -25,9 +25,11 @@ class Parts(NamedTuple):
     demonstrations_allowed: float
     """Share of held-out demonstrated steps that ζ allows."""
     returns_matched: float | None
-    """1 − |agent's return − demonstrations'| / |demonstrations'|, at least 0; None: rewards are unknown."""
+    """1 − |agent's return − demonstrations'| / |demonstrations'|, at least 0; None: rewards are
+    unknown."""
     evidence_explained: float | None
-    """Share of recorded episodes that earn more than demonstrations and that ζ flags; None: there are none."""
+    """Share of recorded episodes that earn more than demonstrations and that ζ flags; None: there
+    are none."""
     seeds_agree: float | None
     """Share of recorded pairs that two seeds judge alike; None: one seed."""
 
@@ -60,7 +62,8 @@ def judge_without_truth(runs: Sequence[Path], held_out: Demonstrations) -> Parts
 
 
 def judge_by_truth(runs: Sequence[Path]) -> float:
-    """For research alone: share of the expert's return, at most 1, less the violation rate; mean over seeds."""
+    """For research alone: share of the expert's return, at most 1, less the violation rate; mean
+    over seeds."""
     values = []
     for run in runs:
         scores = RunDirectory(run).scores()
@@ -72,7 +75,8 @@ def judge_by_truth(runs: Sequence[Path]) -> float:
 
 
 def how_far(metrics: dict[str, float], expert_return: float | None) -> float:
-    """A run on its way, by one line of its log: near the demonstrations' return, and they are allowed."""
+    """A run on its way, by one line of its log: near the demonstrations' return, and they are
+    allowed."""
     value = 1.0 - min(1.0, metrics.get("constraint/cost_demos", 0.0))
     if expert_return:
         away = abs(metrics["agent/return"] - expert_return) / abs(expert_return)
@@ -81,7 +85,8 @@ def how_far(metrics: dict[str, float], expert_return: float | None) -> float:
 
 
 def _explained(constraint: LearnedConstraint, visited: Visited, level: float) -> float | None:
-    """Of the agents' recorded episodes that earn more than `level`, the share with a step that ζ flags."""
+    """Of the agents' recorded episodes that earn more than `level`, the share with a step that ζ
+    flags."""
     flagged = ~constraint.is_feasible(visited.observations, visited.actions)
     better = np.flatnonzero((visited.returns > level) & (visited.rounds >= 0))
     better = better[np.isin(better, visited.episodes)]

@@ -1,4 +1,5 @@
-"""What a sweep may change: a TOML file of settings, in which a table {low, high, log} or {choices} stands for a value.
+"""What a sweep may change: a TOML file of settings, in which a table {low, high, log} or {choices}
+stands for a value.
 
 Plain values are settings that all trials share. Names and types are those of the settings themselves.
 """

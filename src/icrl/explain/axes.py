@@ -1,4 +1,5 @@
-"""ζ over any two of its features, for those who want to choose them: each an axis of numbers or of choices."""
+"""ζ over any two of its features, for those who want to choose them: each an axis of numbers or of
+choices."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,5 @@
-"""Tables as rows of text, written as Markdown or CSV; names that others chose are text in every form.
+"""Tables as rows of text, written as Markdown or CSV; names that others chose are text in every
+form.
 
 Tasks, features, labels and paths may hold anything: markup, terminal codes, newlines.
 """
@@ -36,7 +37,8 @@ class Table(NamedTuple):
 
 
 def shown(text: object) -> str:
-    """What can be seen of a text: terminal codes, newlines and direction marks as escapes, all else as it is."""
+    """What can be seen of a text: terminal codes, newlines and direction marks as escapes, all else
+    as it is."""
     return "".join(_visible(character) for character in str(text))
 
 

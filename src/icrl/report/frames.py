@@ -1,4 +1,5 @@
-"""Runs as tables of pandas: one row per run, and one row per round, for notebooks and other people's plots."""
+"""Runs as tables of pandas: one row per run, and one row per round, for notebooks and other
+people's plots."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,8 @@ if TYPE_CHECKING:
 
 
 def load_results(*directories: str | Path, rounds: bool = False) -> "pandas.DataFrame":
-    """Every run in the directories (runs, or folders of runs) as a row; with `rounds`, every round of every run.
+    """Every run in the directories (runs, or folders of runs) as a row; with `rounds`, every round
+    of every run.
 
     Columns: task, label, method, preset, seed, directory; the numbers of `scores.json` (those of the constraint as
     `constraint/...`, the verdict of `icrl evaluate` as `verdict`) or, with `rounds`, of `metrics.jsonl`; every

@@ -1,4 +1,5 @@
-"""What a sweep found: a table of its trials, what mattered, the best settings as a file, and all of it as a page."""
+"""What a sweep found: a table of its trials, what mattered, the best settings as a file, and all of
+it as a page."""
 
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,8 @@ def write_sweep(sweep: Sweep, study: Any, command: str) -> list[Path]:
 
 
 def importance_of(study: Any) -> dict[str, float]:
-    """How much of the differences between trials each setting accounts for; empty: too few trials to tell."""
+    """How much of the differences between trials each setting accounts for; empty: too few trials
+    to tell."""
     import optuna
 
     finished = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
@@ -79,7 +81,13 @@ def _trials_table(sweep: Sweep, trials: list[Any]) -> Table:
         value = "-" if found is None else f"{found:.4f}"
         settings = [_cell(trial.params.get(name)) for name in names]
         rows.append(
-            [str(trial.number), value, state, *settings, *(_cell(trial.user_attrs.get(name)) for name in parts)]
+            [
+                str(trial.number),
+                value,
+                state,
+                *settings,
+                *(_cell(trial.user_attrs.get(name)) for name in parts),
+            ]
         )
     return Table(headers, rows)
 
@@ -118,7 +126,10 @@ def _page(
         parts += [element("h3", "What mattered (PED-ANOVA)"), element("div", *bars, class_="bars")]
     parts.append(table_element(table, "Every trial, the best first"))
     if best_text is not None:
-        parts += [element("h3", "The best settings, as a file"), element("pre", element("code", _lines(best_text)))]
+        parts += [
+            element("h3", "The best settings, as a file"),
+            element("pre", element("code", _lines(best_text))),
+        ]
     parts += [element("h3", "Made by"), element("pre", element("code", command))]
     best = None
     if best_text is not None:

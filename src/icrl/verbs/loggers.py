@@ -17,7 +17,8 @@ LoggerName = Literal["csv", "tensorboard", "wandb"]
 def open_loggers(
     names: Sequence[str], scenario: "Scenario", demos: "Demonstrations | None", console: "Console"
 ) -> "list[Callback]":
-    """A callback for each name; a package that is missing is an `InputError` that names the extra."""
+    """A callback for each name; a package that is missing is an `InputError` that names the
+    extra."""
     from icrl.experiment.loggers import make_logger
     from icrl.report.summary import picture_of
 

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 
 def write_run_page(directory: Path, console: "Console", animate: bool = False) -> None:
-    """Write `report.html` into a finished run's directory and say where; what cannot be written is said too.
+    """Write `report.html` into a finished run's directory and say where; what cannot be written is
+    said too.
 
     The run itself is over and safe: nothing that goes wrong here may end in an error.
     """

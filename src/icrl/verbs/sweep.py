@@ -14,16 +14,20 @@ from icrl.verbs.inputs import as_folder, find_demos, find_scenario
 
 @dataclass(frozen=True, kw_only=True)
 class SweepArgs:
-    """Try many settings and keep the best, judged without the truth. When it is stopped, the same command goes on."""
+    """Try many settings and keep the best, judged without the truth. When it is stopped, the same
+    command goes on."""
 
     task: Positional[str]
-    """A task of ours (see: icrl tasks), a Gymnasium id, or module:function that makes an environment of yours."""
+    """A task of ours (see: icrl tasks), a Gymnasium id, or module:function that makes an
+    environment of yours."""
     space: Path
-    """What to sweep, in TOML: settings with {low, high, log} or {choices} for a value; others are fixed."""
+    """What to sweep, in TOML: settings with {low, high, log} or {choices} for a value; others are
+    fixed."""
     trials: int = 20
     """Trials in all, those of an earlier start included."""
     jobs: int = 1
-    """Trials at once. Several processes, or machines that share the folder, may work on one sweep too."""
+    """Trials at once. Several processes, or machines that share the folder, may work on one sweep
+    too."""
     seeds: int = 1
     """Runs of a trial; two or more also say whether seeds agree."""
     method: str = "icrl"
@@ -31,7 +35,8 @@ class SweepArgs:
     preset: str = "default"
     """Settings to start from: default (ours) or paper (the paper's table)."""
     demos: str | None = None
-    """Demonstrations: a file, a folder or a Minari id; None: the ones that ship with the task. A fifth is held out."""
+    """Demonstrations: a file, a folder or a Minari id; None: the ones that ship with the task. A
+    fifth is held out."""
     episodes: int = 20
     """Episodes of each run's final evaluation."""
     objective: Literal["no-truth", "truth"] = "no-truth"

@@ -1,4 +1,5 @@
-"""One run's constraint for the page: ζ over any two of the features that matter, where expert and agents were."""
+"""One run's constraint for the page: ζ over any two of the features that matter, where expert and
+agents were."""
 
 import base64
 from itertools import combinations
@@ -62,7 +63,8 @@ def view_of(identity: str, run: RunRecord, demos: Demonstrations, most_axes: int
 
 
 def _with_close_up(reading: Reading, axes: list[Axis]) -> list[Axis]:
-    """The axes, and before them the rule's feature close up, where the data reach much further than its threshold."""
+    """The axes, and before them the rule's feature close up, where the data reach much further than
+    its threshold."""
     zoom = reading.zoom
     found = [axis for axis in axes if zoom is not None and axis.name == zoom.name]
     if zoom is None or not found:
@@ -123,7 +125,8 @@ def _points(axes: list[Axis], judged: Judged, chosen: BoolArray) -> list[list[fl
 
 
 def _marks(reading: Reading, axes: list[Axis]) -> list[dict[str, Any]]:
-    """The rule's threshold and the interval that the data leave open, where the rule is one threshold."""
+    """The rule's threshold and the interval that the data leave open, where the rule is one
+    threshold."""
     condition = threshold_of(reading.rule)
     if condition is None:
         return []

@@ -1,4 +1,5 @@
-"""What the page's charts are drawn from: every logged number of every run, and the final scores with intervals."""
+"""What the page's charts are drawn from: every logged number of every run, and the final scores
+with intervals."""
 
 import math
 from collections.abc import Sequence

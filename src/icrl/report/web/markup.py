@@ -20,7 +20,8 @@ def text(value: object) -> Html:
 
 
 def element(name: str, *children: object, **attributes: str | bool | None) -> Html:
-    """`<name attribute="…">children</name>`; a trailing underscore of an attribute is dropped (`class_`)."""
+    """`<name attribute="…">children</name>`; a trailing underscore of an attribute is dropped
+    (`class_`)."""
     parts = [name]
     for attribute, value in attributes.items():
         written = attribute.rstrip("_").replace("_", "-")

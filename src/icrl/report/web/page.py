@@ -1,4 +1,5 @@
-"""The page: what needs no script is written here as HTML; charts are drawn by `assets/page.js` from the data in it."""
+"""The page: what needs no script is written here as HTML; charts are drawn by `assets/page.js` from
+the data in it."""
 
 import base64
 import hashlib
@@ -23,7 +24,8 @@ _MOST_VIEWS = 60
 """Constraints that a page shows in full; of further ones the tables alone."""
 _MANY_VIEWS = 30
 _AXES, _FEWER_AXES = 6, 4
-"""Features that can be chosen for a map of ζ; fewer on a page with many constraints, so that it stays small."""
+"""Features that can be chosen for a map of ζ; fewer on a page with many constraints, so that it
+stays small."""
 
 
 def write_page(path: Path, title: str, reports: Sequence[TaskReport], commands: Sequence[str]) -> Path:
@@ -67,7 +69,11 @@ def _report_document(
 
 
 def document(
-    title: str, links: dict[str, str], sections: Sequence[Html], data: Any, script_names: Sequence[str]
+    title: str,
+    links: dict[str, str],
+    sections: Sequence[Html],
+    data: Any,
+    script_names: Sequence[str],
 ) -> str:
     """A whole page: its parts, a way to each, the data for its scripts, and these."""
     scripts = [asset(name) for name in script_names]
@@ -142,7 +148,8 @@ def _task_section(
 
 
 def _view(place: str, run: RunRecord, report: TaskReport, most_axes: int) -> Any:
-    """The constraint as the page shows it; None where it does not fit the demonstrations at hand."""
+    """The constraint as the page shows it; None where it does not fit the demonstrations at
+    hand."""
     if report.demos is None:
         return None
     try:
@@ -204,7 +211,8 @@ def _settings(groups: Sequence[Group]) -> Html:
 
 
 def _flat(config: dict[str, Any], prefix: str = "") -> dict[str, str]:
-    """{"forward": {"clip": 0.2}} -> {"forward.clip": "0.2"}; what says which run it is is left out."""
+    """{"forward": {"clip": 0.2}} -> {"forward.clip": "0.2"}; what says which run it is is left
+    out."""
     found: dict[str, str] = {}
     for key, value in config.items():
         name = f"{prefix}{key}"

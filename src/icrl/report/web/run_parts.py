@@ -1,4 +1,5 @@
-"""What the page says of one run in words: its rule, what the data leave open, how far to trust it, its agent."""
+"""What the page says of one run in words: its rule, what the data leave open, how far to trust it,
+its agent."""
 
 import base64
 from collections.abc import Sequence
