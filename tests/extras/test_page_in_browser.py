@@ -136,7 +136,8 @@ def test_the_page_loads_nothing_and_shows_every_part(page, open_page):
         "Learning curves", "Final scores", "Each run: its constraint, how far to trust it, its agent", "Settings",
     ]  # fmt: skip
     animation = browser.find_element(By.CSS_SELECTOR, "#t0-r0 img")
-    assert browser.execute_script("return arguments[0].naturalWidth", animation) > 100
+    browser.execute_script("arguments[0].scrollIntoView()", animation)  # it is loaded when it comes into view
+    WebDriverWait(browser, 30).until(lambda it: it.execute_script("return arguments[0].naturalWidth", animation) > 100)
     assert "with care" in browser.find_element(By.ID, "t0-r0").text
     screenshot(browser, "desktop", 1280, 1480)
 
