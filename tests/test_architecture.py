@@ -64,8 +64,15 @@ LEARNERS = {
     "agent", "constraint", "learn", "evidence", "scouting", "zeta_fit", "rounds", "transfer", "baselines", "tabular",
     "demos", "visited", "trust", "explain", "interop",  # what is said without the truth cannot see it
 }  # fmt: skip
-TRUTH = {"icrl.tasks.truth", "icrl.evaluate"}
-MAY_SEE_TRUTH = {"icrl.demos.collect"}  # trains the expert: the one who knows the law
+TRUTH = {
+    "icrl.tasks.truth",
+    "icrl.tasks.shapes.truth",
+    "icrl.tasks.shapes.experts",  # who keeps a rule knows it
+    "icrl.tasks.shapes.scenarios",
+    "icrl.evaluate",
+}
+# train or script the expert: the one who knows the law
+MAY_SEE_TRUTH = {"icrl.demos.collect", "icrl.demos.scripted"}
 
 
 def module_name(path):
@@ -172,6 +179,14 @@ def test_the_truth_is_imported_by_scenarios_alone():
     importers = {module for module, modules in IMPORTS.items() if "icrl.tasks.truth" in modules}
     assert importers <= {module for module in MODULES if room(module) == "tasks"}
     assert not importers & {"icrl.tasks.task", "icrl.tasks.batched", "icrl.tasks.registry", "icrl.tasks.single"}
+
+
+def test_the_truth_of_shapes_is_imported_by_scenarios_and_experts_alone():
+    importers = {module for module, modules in IMPORTS.items() if "icrl.tasks.shapes.truth" in modules}
+    assert importers == {"icrl.tasks.shapes.scenarios", "icrl.tasks.shapes.experts"}
+    knowing = {"icrl.tasks.shapes.scenarios", "icrl.tasks.shapes.experts"}
+    importers = {module for module, modules in IMPORTS.items() if modules & knowing}
+    assert importers == {"icrl.demos.scripted"}
 
 
 def test_no_import_cycles():

@@ -254,6 +254,8 @@ def test_the_suites_that_ship():
     assert sizes["lap-grid"] == {"icrl": 20} | dict.fromkeys(others, 10)
     assert sizes["half-cheetah"] == {"icrl": 10} | dict.fromkeys(others, 5)
     assert sizes["ant"] == {"icrl": 6} | dict.fromkeys(others, 3)
+    assert len(sizes["shapes"]) == 18 * 4
+    assert set(sizes["shapes"].values()) == {5}
     long, short = (expand(find_suite(name), Path("out"))[0].spec for name in ("lap-grid-long", "lap-grid"))
     assert long.config == replace(short.config, steps=3 * short.config.steps)
     with pytest.raises(InputError, match="unknown suite 'lapgrid'"):

@@ -8,11 +8,13 @@ import pytest
 
 from icrl.errors import InputError
 from icrl.tasks.registry import SCENARIOS, make_scenario
+from icrl.tasks.shapes.names import FAMILY, NAMES
 
 
 def test_the_names_are_the_contract():
     expected = {"lap-grid", "bridges", "half-cheetah-wall", "ant-wall", "ant-broken", "point"}
-    assert set(SCENARIOS) == expected
+    assert {name for name in SCENARIOS if not name.startswith(FAMILY)} == expected
+    assert {name for name in SCENARIOS if name.startswith(FAMILY)} == {FAMILY + name for name in NAMES}
 
 
 @pytest.mark.parametrize("name", sorted(SCENARIOS))
@@ -37,7 +39,7 @@ def test_a_wrong_name_gets_the_nearest_right_one():
 @pytest.mark.parametrize("name", ["Cartpole-v1", "CartPole-v99", "cartpole-v1"])
 def test_a_misspelt_gymnasium_id_gets_the_nearest_one_and_not_the_whole_registry(name):
     with pytest.raises(
-        InputError, match=rf"unknown task '{name}': did you mean 'CartPole-v1'.*Known: .*point\."
+        InputError, match=rf"unknown task '{name}': did you mean 'CartPole-v1'.*Known: .*point, .*\."
     ) as caught:
         make_scenario(name)
     assert "MountainCar" not in str(caught.value)

@@ -14,12 +14,15 @@ from icrl.config import ForwardConfig
 from icrl.demos.collect import Training, collect_demos, train_agent
 from icrl.demos.dataset import Demonstrations
 from icrl.demos.formats import save_demos
-from icrl.evaluate import Truth, evaluate_policy
+from icrl.demos.scripted import play_script, script_demos
+from icrl.evaluate import Truth, evaluate_policy, judge
 from icrl.experiment.run_directory import library_versions, make_folder, to_json
 from icrl.tasks.task import Scenario
 
 _EPISODES = 100
 """Episodes each reference agent is scored on."""
+_BEYOND = 10**6
+"""Scripts are scored on episodes from this one on, which nobody records."""
 _AVERAGED = (*Truth._fields, "seconds")
 """Scores that are the mean of all experts'; their steps and episodes are those of each."""
 
@@ -71,3 +74,19 @@ def _score(scenario: Scenario, training: Training, config: ForwardConfig, seed: 
     policy = policy_of(training.agent, scenario.task, config)
     truth = evaluate_policy(scenario, policy, _EPISODES, seed)
     return {**truth._asdict(), "steps": training.steps, "episodes": _EPISODES, "seconds": seconds}
+
+
+def collect_script(scenario: Scenario, episodes: int, seed: int, out: Path) -> Demonstrations:
+    """Record the scripted expert of a world of Shapes into `out`; nothing is trained.
+
+    Beside it in the card: the same script without the rule, which is what breaking it would pay.
+    """
+    make_folder(out.parent)
+    demos = script_demos(scenario.task.name, episodes, seed)
+    references = {}
+    for name, keep_rule in (("expert", True), ("nominal", False)):
+        played, _ = play_script(scenario, seed, _BEYOND, _EPISODES, keep_rule)
+        references[name] = {**judge(scenario, played)._asdict(), "episodes": _EPISODES}
+    demos = replace(demos, card={**demos.card, "references": references})
+    save_demos(demos, out)
+    return demos

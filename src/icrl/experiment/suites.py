@@ -9,6 +9,7 @@ from icrl.config import LearnConfig, Weights
 from icrl.errors import unknown_name
 from icrl.experiment.suite import Entry, Suite
 from icrl.presets import REFERENCES, forward_alone
+from icrl.tasks.shapes.names import FAMILY, NAMES
 
 
 def _comparison(task: str, ours: int, others: int) -> tuple[Entry, ...]:
@@ -162,6 +163,25 @@ def ablation_half_cheetah_short() -> Suite:
     return _ablation("ablation-half-cheetah-short", purpose, (5, 20), 3)
 
 
+SHAPES_METHODS = (
+    ("icrl", "icrl", "default"),
+    ("paper", "icrl", "paper"),
+    ("binary-classifier", "binary-classifier", "default"),
+    ("gail-constraint", "gail-constraint", "default"),
+)
+"""(label, method, preset)."""
+
+
+def shapes() -> Suite:
+    """Every world of Shapes, every method that learns a constraint: which kinds of rules does each recover?"""
+    entries = tuple(
+        Entry(label=f"{name}-{label}", task=FAMILY + name, method=method, preset=preset, seeds=5)
+        for name in NAMES
+        for label, method, preset in SHAPES_METHODS
+    )
+    return Suite(name="shapes", purpose="rules of many shapes, every method", entries=entries)
+
+
 SUITES: dict[str, Callable[[], Suite]] = {
     "lap-grid": lap_grid,
     "lap-grid-long": lap_grid_long,
@@ -171,6 +191,7 @@ SUITES: dict[str, Callable[[], Suite]] = {
     "transfer-ant-broken": transfer_ant_broken,
     "ablation-half-cheetah": ablation_half_cheetah,
     "ablation-half-cheetah-short": ablation_half_cheetah_short,
+    "shapes": shapes,
 }
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_MARKDOWN = re.compile(r"([\\`*\[\]|])")
+_MARKDOWN = re.compile(r"([\\`*_\[\]|~])")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _FORMULA = ("=", "+", "-", "@")
 """A cell that begins with one of these is a formula to a spreadsheet."""
@@ -56,7 +56,7 @@ def escaped(text: object) -> str:
 
 def unescaped(cell: str) -> str:
     """The text behind a cell of Markdown."""
-    text = re.sub(r"\\([\\`*\[\]|])", r"\1", cell)
+    text = re.sub(r"\\([\\`*_\[\]|~])", r"\1", cell)
     for character, entity in reversed(_ENTITIES.items()):
         text = text.replace(entity, character)
     return text

@@ -8,6 +8,7 @@ from typing import cast
 
 from icrl.errors import InputError, unknown_name
 from icrl.tasks.options import EnvOptions, name_list
+from icrl.tasks.shapes.names import FAMILY, NAMES
 from icrl.tasks.task import Scenario, Task
 
 SCENARIOS: dict[str, str] = {
@@ -17,7 +18,9 @@ SCENARIOS: dict[str, str] = {
     "ant-wall": "icrl.tasks.ant:ant_wall",
     "ant-broken": "icrl.tasks.ant:ant_broken",
     "point": "icrl.tasks.point:point",
+    **{FAMILY + name: "icrl.tasks.shapes.scenarios:make_shape" for name in NAMES},
 }
+"""Name -> module:function. Those of the family `shapes/` are made by one function, which is given the name."""
 
 
 def make_scenario(name: str, options: EnvOptions | None = None) -> Scenario:
@@ -29,7 +32,10 @@ def make_scenario(name: str, options: EnvOptions | None = None) -> Scenario:
                 "--horizon, --feature-names and --processes are for environments of your own."
             )
         module, function = SCENARIOS[name].split(":")
-        return cast(Scenario, getattr(importlib.import_module(module), function)())
+        factory = getattr(importlib.import_module(module), function)
+        if name.startswith(FAMILY):
+            return cast(Scenario, factory(name))
+        return cast(Scenario, factory())
     from icrl.tasks.factories import close_ids, is_own_name
     from icrl.tasks.own import make_own_task
 

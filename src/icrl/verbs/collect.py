@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tyro
 from tyro.conf import Positional
@@ -9,12 +10,22 @@ from tyro.conf import Positional
 from icrl.errors import InputError
 from icrl.presets import EPISODES, EXPERTS, expert
 from icrl.runtime import configure_jax
+from icrl.tasks.shapes.names import FAMILY
 from icrl.verbs.inputs import find_scenario, require_counts
+
+if TYPE_CHECKING:
+    from icrl.tasks.task import Scenario
+
+SCRIPTED_EPISODES = 20
+"""Episodes to record of a scripted expert, as many as ship."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CollectArgs:
-    """Train experts under the true constraint and record them; score them, and a nominal agent beside them."""
+    """Train experts under the true constraint and record them; score them, and a nominal agent beside them.
+
+    The experts of shapes/NAME are scripts: nothing is trained, and --experts and --steps do not apply.
+    """
 
     task: Positional[str]
     """Name of the task (see: icrl tasks)."""
@@ -46,6 +57,9 @@ def run(arguments: list[str]) -> None:
         raise InputError(
             f"{args.out} exists already: nothing was overwritten. Choose another --out, or remove it first."
         )
+    if args.task.startswith(FAMILY):
+        _record_script(scenario, args)
+        return
     config, steps = expert(args.task)
     episodes = EPISODES.get(args.task, 10) if args.episodes is None else args.episodes
     experts = EXPERTS.get(args.task, 1) if args.experts is None else args.experts
@@ -62,3 +76,19 @@ def run(arguments: list[str]) -> None:
     command = f"icrl collect {' '.join(arguments)}"
     demos = collect_with_references(scenario, config, steps, episodes, experts, args.seed, args.out, command, console)
     print_references(demos, args.out, console)
+
+
+def _record_script(scenario: "Scenario", args: CollectArgs) -> None:
+    """The expert of a world of Shapes is a script."""
+    if args.experts is not None or args.steps is not None:
+        raise InputError(f"the expert of {args.task} is a script: leave --experts and --steps away.")
+    episodes = SCRIPTED_EPISODES if args.episodes is None else args.episodes
+    require_counts(episodes=episodes, seed=args.seed)
+
+    from rich.console import Console
+
+    from icrl.experiment.collecting import collect_script
+    from icrl.report.summary import print_references
+
+    demos = collect_script(scenario, episodes, args.seed, args.out)
+    print_references(demos, args.out, Console())
