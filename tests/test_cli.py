@@ -197,7 +197,7 @@ def test_a_page_that_cannot_be_written_does_not_spoil_the_run(tmp_path, capsys, 
     monkeypatch.setattr("icrl.report.animation.draw_frames", full)
     main(["learn", "lap-grid", "--steps", "1824", "--out", str(tmp_path / "run"), *TINY_FLAGS])
     said = capsys.readouterr().out
-    assert "No report.html: [Errno 28] No space left on device" in said
+    assert "No report.html (OSError: [Errno 28] No space left on device)." in said
     assert "No animation of the agent (OSError" in said
     assert (tmp_path / "run" / "scores.json").exists()
 

@@ -70,6 +70,12 @@ def test_collapsed_seeds_are_measured_by_the_nominal_agents(tmp_path):
     assert table["ICRL (ours)"]["collapsed seeds"] == "0"  # 0.3 is less than half of 0.9
 
 
+def test_a_scripted_reference_has_no_training_steps(runs):
+    reference = {"expert": {"true_return": 60.0, "violation_rate": 0.0}}
+    table = cells(markdown_table(read_groups([runs / "icrl-seed0"]), reference))
+    assert table["*reference: expert*"]["steps"] == "-"
+
+
 def test_different_lengths_are_named(runs, tmp_path):
     assert "Different lengths" not in notes(read_groups([runs / "icrl-seed0", runs / "icrl-seed1"]))
     write_run(tmp_path, "icrl", 7, [0.0, 1.0, 2.0], [0.0, 0.0, 0.0])

@@ -207,12 +207,15 @@ def _with_interval(values: FloatArray) -> str:
 
 
 def _reference_row(name: str, scores: dict[str, float], expert: float | None, nominal: float | None) -> list[str]:
-    """A reference agent: one training run, scored when the demonstrations were recorded."""
-    return [
-        f"*reference: {name}*", "1", "0", _number(scores["true_return"]), "-", _ratio(scores["true_return"], expert),
-        f"{scores['violation_rate']:.4f}", f"{scores['violation_rate']:.4f}", "-",
-        str(num_collapsed(np.array([scores["violation_rate"]]), nominal)), "-", f"{scores['steps']:,.0f}", "-",
-    ]  # fmt: skip
+    """A reference agent, scored when the demonstrations were recorded; a scripted one had no training steps."""
+    steps = "-"
+    if "steps" in scores:
+        steps = f"{scores['steps']:,.0f}"
+    rate = f"{scores['violation_rate']:.4f}"
+    collapsed = num_collapsed(np.array([scores["violation_rate"]]), nominal)
+    ratio = _ratio(scores["true_return"], expert)
+    start = [f"*reference: {name}*", "1", "0", _number(scores["true_return"]), "-", ratio]
+    return [*start, rate, rate, "-", str(collapsed), "-", steps, "-"]
 
 
 def expert_level(groups: Sequence[Group]) -> float | None:

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from icrl.errors import InputError
-
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -25,14 +23,9 @@ def write_run_page(directory: Path, console: "Console", animate: bool = False) -
             _animate(directory, console)
     try:
         path = write(directory)
-    except (InputError, OSError) as error:
-        console.print(
-            f"No report.html: {error}",
-            style="yellow",
-            highlight=False,
-            soft_wrap=True,
-            markup=False,
-        )
+    except Exception as error:  # whatever it is, it must not look as if the run had failed
+        said = f"No report.html ({type(error).__name__}: {error})."
+        console.print(said, style="yellow", highlight=False, soft_wrap=True, markup=False)
         return
     console.print(f"Open {path} in a browser", highlight=False, soft_wrap=True, markup=False)
 
