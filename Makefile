@@ -14,7 +14,7 @@ STATE := $(shell $(BIN)/python -c 'import icrl, os, sys; \
 	here = os.path.realpath(icrl.__file__).startswith(os.path.realpath(".") + os.sep); \
 	print("good" if here and "$(WANTED)" in ("", "%d.%d" % sys.version_info[:2]) else "broken")' 2>/dev/null)
 
-.PHONY: help demo test test-slow test-extras run-extras lint types bench mutants check force
+.PHONY: help demo test test-slow test-extras run-extras docs build-docs lint types bench mutants check force
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -31,11 +31,18 @@ test-slow: $(STAMP) ## the slow tests: whole learning runs
 	$(BIN)/python -m pytest -n 2 -m slow
 
 # A .venv of its own: make test, and the product, must do without what the extras bring.
-test-extras: ## tests of what needs extras (Stable-Baselines3 with PyTorch, ONNX), in .venv-extras
-	@$(MAKE) --no-print-directory VENV=.venv-extras EXTRAS=dev,sb3,onnx run-extras
+test-extras: ## tests of what needs extras (SB3, ONNX, loggers, sweeps, the site, the page in Chromium), in .venv-extras
+	@$(MAKE) --no-print-directory VENV=.venv-extras EXTRAS=dev,docs,sb3,onnx,pandas,tensorboard,wandb,sweep,browser run-extras
 
 run-extras: $(STAMP)
 	$(BIN)/python -m pytest tests/extras
+
+docs: ## the documentation as a site, built into site/ (open site/index.html), in .venv-docs
+	@$(MAKE) --no-print-directory VENV=.venv-docs EXTRAS=docs build-docs
+
+build-docs: $(STAMP)
+	$(BIN)/python docs/build_api.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 lint: $(STAMP) ## ruff: style and format
 	$(BIN)/ruff check .

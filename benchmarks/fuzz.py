@@ -193,6 +193,11 @@ def read_config(path: Path) -> bool:
     return True
 
 
+def read_evaluation(path: Path) -> bool:
+    RunDirectory(path).evaluation()
+    return True
+
+
 def read_records(path: Path) -> bool:
     groups = read_groups([path])
     markdown_table(groups, {})
@@ -210,6 +215,7 @@ KINDS: dict[str, tuple[tuple[str, ...], Check]] = {
     "policy": (("policy.safetensors",), read_policy),
     "visited": (("visited.npz",), read_visited),
     "config": (("config.json",), read_config),
+    "evaluation": (("evaluation.json",), read_evaluation),
     "records": (("scores.json", "metrics.jsonl", "config.json"), read_records),
 }
 VERBS = {
@@ -224,6 +230,7 @@ def make_originals(folder: Path) -> None:
     """A small run, and the demonstrations of lap-grid in three formats."""
     with contextlib.redirect_stdout(io.StringIO()):
         icrl(["learn", "lap-grid", "--out", str(folder / "run"), *FLAGS])
+        icrl(["evaluate", str(folder / "run"), "--episodes", "2"])
     for suffix in ("npz", "csv", "parquet"):
         save_demos(load_demos(shipped_demos("lap-grid.npz")), folder / "run" / f"demos.{suffix}")
 

@@ -28,7 +28,8 @@ icrl: learn the constraint an expert was obeying, from its demonstrations.
   icrl explain DIR       read a learned constraint: short rules, what the data leave open, slices
   icrl collect TASK      train an expert under the true constraint and record it
   icrl suite NAME        make many runs: every method, many seeds
-  icrl report DIR...     tables and figures from runs
+  icrl sweep TASK        try many settings and keep the best, judged without the truth
+  icrl report DIR...     tables, figures and a page to open in a browser, from runs
   icrl render DIR        an animation of a run's policy and its learned cost
   icrl bench throughput  training speed as a share of the physics' own
   icrl demos check PATH  describe demonstrations, and what to be wary of (demos convert: other formats)
@@ -40,8 +41,8 @@ icrl: learn the constraint an expert was obeying, from its demonstrations.
 """
 
 VERBS = (
-    "learn", "transfer", "evaluate", "explain", "collect", "suite", "report", "render", "bench", "demos", "export",
-    "relabel", "tasks",
+    "learn", "transfer", "evaluate", "explain", "collect", "suite", "sweep", "report", "render", "bench",
+    "demos", "export", "relabel", "tasks",
 )  # fmt: skip
 
 

@@ -8,34 +8,46 @@ matplotlib reads `$` as mathematics (that one is turned off where figures are ma
 
 import html
 import re
+import unicodedata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-_CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]",
-)
-"""What moves the cursor, changes colours or turns the direction of text, and halves of letters,
-which cannot be written; not the end of a line, nor tabs."""
 _MARKDOWN = re.compile(r"([\\`*_\[\]|~])")
 
 
-def printable(text: str) -> str:
+def printable(text: object) -> str:
     """The same text with control characters spelt out: \\x1b in place of the escape that
-    a terminal would obey."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    a terminal would obey; the end of a line and tabs stay."""
+    return "".join(_spelt(letter) for letter in str(text))
 
 
-def one_line(text: str) -> str:
+def _spelt(letter: str) -> str:
+    """What moves the cursor, changes colours, turns the direction of text or cannot be seen, and
+    halves of letters, which cannot be written, as escapes."""
+    if letter.isprintable() or letter in "\n\t" or unicodedata.category(letter) == "Zs":
+        return letter
+    return letter.encode("unicode_escape").decode("ascii")
+
+
+def one_line(text: object) -> str:
     """`printable`, with line ends and tabs spelt out too: for names."""
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def in_markdown(text: str) -> str:
+def in_markdown(text: object) -> str:
     """A name as Markdown shows it: no table is broken, no HTML, link or emphasis begins in it."""
     return html.escape(_MARKDOWN.sub(r"\\\1", one_line(text)), quote=False)
+
+
+def from_markdown(text: str) -> str:
+    """What `in_markdown` was given, but for control characters, which stay spelt out."""
+    plain = re.sub(r"\\([\\`*_\[\]|~])", r"\1", text)
+    for entity, letter in (("&gt;", ">"), ("&lt;", "<"), ("&amp;", "&")):
+        plain = plain.replace(entity, letter)
+    return plain
 
 
 def shown(text: str) -> "Text":

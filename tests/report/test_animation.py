@@ -74,11 +74,10 @@ def test_the_strip_shows_the_learned_cost_of_the_step(lap_run):
         assert tuple(band) == cost_colour(shown.costs[moment.step])
 
 
-def test_long_episodes_are_thinned_out(lap_run, monkeypatch):
-    monkeypatch.setattr(animation, "MOST_FRAMES", 4)
+def test_long_episodes_are_thinned_out(lap_run):
     task = make_scenario("lap-grid").task
     policy = animation.load_policy(lap_run / "policy.safetensors", task)
-    shown = play(task, policy, None, 0, 10, lambda *_: None)
+    shown = play(task, policy, None, 0, 10, lambda *_: None, most_frames=4)
     assert [moment.step for moment in shown.moments] == [0, 3, 6, 9]
     assert shown.milliseconds == 150  # three steps of 50 ms
     assert shown.costs is None

@@ -1,6 +1,7 @@
 """From a user's environment and logs to a run that can be evaluated, pictured and read, without any truth."""
 
 import contextlib
+import csv
 import json
 import os
 import signal
@@ -115,7 +116,6 @@ def test_evaluate_without_and_with_a_truth(here, capsys):
         (["learn", "lap-grid", "--horizon", "9"], "lap-grid is a task of ours"),
         (["learn", "corridor:make_env", "--method", "expert", *LEARN], "true constraint, which is not known"),
         (["collect", "Pendulum-v1", "--out", "p.npz"], "true constraint, which is not known for Pendulum-v1"),
-        (["report", "run", "--out", "page"], "whose true constraint is not known"),
         (["demos", "converted"], "unknown verb of 'icrl demos' 'converted': did you mean 'convert'"),
     ],
 )
@@ -124,6 +124,19 @@ def test_what_cannot_be_done_is_said_without_a_traceback(here, capsys, words, me
         main(words)
     assert stop.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_report_says_what_there_is_to_say_without_a_truth(here, capsys):
+    main(["report", "run", "--out", "page"])
+    assert "Wrote page/index.html" in said(capsys)
+    table = (here / "page" / "table.md").read_text()
+    assert "| demonstrated steps judged infeasible |" in table
+    assert "true return" not in table
+    assert "The true constraint is not known here" in table
+    with (here / "page" / "corridor-make_env-seeds.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    scores = RunDirectory(here / "run").scores()
+    assert float(row["return"]) == pytest.approx(scores["nominal_return"], abs=0.06)
 
 
 def test_render_where_the_environment_can_be_pictured(here, capsys):

@@ -9,7 +9,9 @@ from rich.live import Live
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
+from rich.text import Text
 
+from icrl.experiment.callbacks import Callback
 from icrl.experiment.methods import Snapshot
 from icrl.rounds import Progress
 from icrl.words import say, shown
@@ -19,7 +21,14 @@ _COLUMNS = ("round", "steps", "steps/s", "return", "cost", "cost D", "cost S", "
 """Mean cost 1 − ζ in training, of the demonstrations D and of the samples S; KL(old ‖ new), KL(new ‖ old)."""
 
 
-class LiveDisplay:
+LEGEND = (
+    "return: of the sampled episodes; cost: mean 1 − ζ in training, D: of the demonstrations, S: of the samples;\n"
+    "KL o→n, n→o: how far ζ moved in the round (nats); λ: Lagrange multiplier (0 where the episode ends instead)"
+)
+"""What the columns mean, said once."""
+
+
+class LiveDisplay(Callback):
     """Round, steps, steps/s, ETA; the agent's return; cost of demos and samples, KLs, multiplier."""
 
     def __init__(self, title: str, total_steps: int, console: Console | None = None) -> None:
@@ -43,6 +52,7 @@ class LiveDisplay:
             self.live.start()
         else:
             say(self.console, self.title)
+            say(self.console, LEGEND)
         return self
 
     def __exit__(
@@ -54,12 +64,12 @@ class LiveDisplay:
             self.live.update(self._render())
             self.live.stop()
 
-    def progressed(self, progress: Progress) -> None:
+    def on_update(self, progress: Progress) -> None:
         """A policy update was made."""
         self.steps, self.rounds = progress.steps, progress.rounds
         self._update_bar()
 
-    def round_done(self, snapshot: Snapshot, metrics: dict[str, Any]) -> None:
+    def on_round(self, snapshot: Snapshot, metrics: dict[str, Any]) -> None:
         """A round was finished."""
         self.rounds_done, self.rounds, self.steps = snapshot.number + 1, snapshot.rounds, snapshot.steps
         self.rows.append(_row(snapshot, metrics))
@@ -95,7 +105,7 @@ class LiveDisplay:
             table.add_column(name, justify="right", no_wrap=True)
         for row in self.rows[-_SHOWN_ROUNDS:]:
             table.add_row(*row)
-        return Group(table, self.bar)
+        return Group(table, self.bar, Text(LEGEND, style="dim"))
 
 
 def _row(snapshot: Snapshot, metrics: dict[str, Any]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from icrl.demos.dataset import Demonstrations, check_against, shipped_demos
 from icrl.demos.fitting import fit_to_task
 from icrl.demos.formats import ColumnMapping, load_demos
 from icrl.errors import InputError
-from icrl.experiment.specs import parse_as
+from icrl.experiment.parsing import parse_as
 from icrl.tasks.factories import blamed, find_function
 from icrl.tasks.options import EnvOptions
 from icrl.tasks.registry import SCENARIOS, make_scenario
@@ -71,7 +71,7 @@ def scenario_of_run(
             f"config.json names no task: expected a name, got {name!r}. Is it a run's?",
         )
     said = config.get("env")
-    options = EnvOptions() if said is None else parse_as(EnvOptions, said, "config.json: env")
+    options: EnvOptions = EnvOptions() if said is None else parse_as(EnvOptions, said, "config.json: env")
     if must_import(name):
         if task is None and not allow_import:
             raise ImportRefused(
@@ -142,4 +142,5 @@ def demos_of_run(config: dict[str, Any], scenario: Scenario) -> Demonstrations:
 def columns_of_run(config: dict[str, Any]) -> ColumnMapping | None:
     """Which column of a run's demonstrations holds what, where that was said."""
     said = config.get("columns")
-    return None if said is None else parse_as(ColumnMapping, said, "config.json: columns")
+    columns: ColumnMapping | None = None if said is None else parse_as(ColumnMapping, said, "config.json: columns")
+    return columns

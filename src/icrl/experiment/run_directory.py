@@ -23,6 +23,8 @@ from icrl.types import Scores
 CONFIG, METRICS, SCORES, POLICY, CONSTRAINT = (
     "config.json", "metrics.jsonl", "scores.json", "policy.safetensors", "constraint",
 )  # fmt: skip
+EVALUATION = "evaluation.json"
+"""What `icrl evaluate` found."""
 _Kinds = tuple[type, ...]
 _TEXT: _Kinds = (str,)
 _NUMBER: _Kinds = (int, float)
@@ -42,6 +44,8 @@ _MORE_SCORES: dict[str, _Kinds] = {
     "label": (str, _NONE), "versions": (dict,), "constraint": (dict, _NONE), "transfer": (dict,),
     "nominal_return": _NUMBER, "episode_steps": _NUMBER, "episodes": (int,),
 }  # fmt: skip
+_SHARES = ("agent_steps_forbidden", "expert_steps_forbidden")
+"""Of what scores.json says of the constraint, what reports show where nobody knows the truth."""
 _METRIC: _Kinds = (*_NUMBER, str, bool, list, _NONE)
 _JUDGEMENT: _Kinds = (*_NUMBER, _NONE)
 _MOST_METRICS_BYTES = 10**9
@@ -82,7 +86,7 @@ def write_json(path: Path, value: Any) -> None:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object, or say what is wrong with the file."""
     try:
-        content = _parse(read_bytes(path, MOST_JSON_BYTES))
+        content = parse_json(read_bytes(path, MOST_JSON_BYTES))
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist: is {path.parent} a run directory?") from error
     except InputError:
@@ -94,7 +98,7 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _parse(data: bytes) -> Any:
+def parse_json(data: bytes) -> Any:
     """JSON whose numbers are finite; whatever is wrong with it is a `ValueError`."""
     try:
         return json.loads(data.decode(), parse_constant=_finite, parse_float=_finite, parse_int=_whole)
@@ -199,7 +203,7 @@ class RunDirectory:
         rows: list[dict[str, Any]] = []
         for number, line in enumerate(lines, start=1):
             try:
-                row = _parse(line)
+                row = parse_json(line)
             except ValueError as error:
                 if number == len(lines):
                     break
@@ -223,6 +227,21 @@ class RunDirectory:
                 f"{path} has no {', '.join(missing)}: it was edited, or is of another version.",
             )
         _require_kinds(path, content, _SCORE_ENTRIES | _MORE_SCORES)
+        judged = content.get("constraint") or {}
+        _require_kinds(Path(f"{path}: constraint"), judged, dict.fromkeys(_SHARES, _JUDGEMENT))
+        return content
+
+    def evaluation(self) -> dict[str, Any]:
+        """What `icrl evaluate` found; empty: it was not asked."""
+        path = self.path / EVALUATION
+        if not path.exists():
+            return {}
+        content = read_json(path)
+        _require_kinds(path, content, {"trust": (dict,)})
+        trust = content.get("trust", {})
+        _require_kinds(path, trust, {"verdict": _TEXT, "checks": (dict,)})
+        checks = trust.get("checks", {})
+        _require_kinds(path, checks, dict.fromkeys(checks, (dict,)))
         return content
 
 

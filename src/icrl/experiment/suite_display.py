@@ -13,6 +13,7 @@ from icrl.experiment.engine import Job
 from icrl.experiment.run_directory import RunDirectory
 from icrl.experiment.statistics import num_collapsed
 from icrl.experiment.suite import ERROR, Outcome, PlannedRun
+from icrl.presets import NOMINAL
 from icrl.words import say, shown
 
 _REFRESH_SECONDS = 0.5
@@ -105,7 +106,7 @@ class SuiteDisplay:
                 f"{returns.mean():,.1f}",
                 f"{returns.mean() / expert:.2f}" if expert else "-",
                 f"{rates.mean():.4f}",
-                f"{num_collapsed(rates)}",
+                f"{num_collapsed(rates, self._nominal_rate())}",
             ]
         return (
             label,
@@ -114,6 +115,12 @@ class SuiteDisplay:
             *values,
             "  ".join(now),
         )
+
+    def _nominal_rate(self) -> float | None:
+        """Violation rate of the suite's agents that know of no constraint; None: none is finished."""
+        runs = [RunDirectory(run.directory) for run in self.runs if run.spec.label == NOMINAL]
+        rates = [run.scores()["violation_rate"] for run in runs if run.finished]
+        return float(np.mean(rates)) if rates else None
 
     def _share(self, run: PlannedRun) -> float:
         """How much of the run is done, by its metrics."""

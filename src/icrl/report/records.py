@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from icrl.errors import InputError
-from icrl.experiment.run_directory import CONFIG, CONSTRAINT, RunDirectory
+from icrl.experiment.run_directory import CONFIG, CONSTRAINT, SCORES, RunDirectory
 from icrl.experiment.suite import COMMAND, ERROR
 from icrl.experiment.suite_display import last_words
 from icrl.files import MOST_JSON_BYTES, read_bytes
@@ -52,6 +52,23 @@ class RunRecord:
         """Of the directory."""
         return self.directory.name
 
+    @property
+    def evaluation(self) -> dict[str, Any]:
+        """What `icrl evaluate` found; empty: it was not asked."""
+        return RunDirectory(self.directory).evaluation()
+
+    @property
+    def constraint_scores(self) -> dict[str, Any]:
+        """Of the constraint itself; empty: the run has none, or is not finished."""
+        found: dict[str, Any] = (self.scores or {}).get("constraint") or {}
+        return found
+
+    @property
+    def verdict(self) -> str | None:
+        """How far to trust the run's constraint, where it was judged."""
+        trust = self.evaluation.get("trust", {})
+        return str(trust["verdict"]) if "verdict" in trust else None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
@@ -82,7 +99,10 @@ class Group:
         return [run for run in self.runs if run.scores is None and run.error is None]
 
     def values(self, name: str) -> FloatArray:
-        """[n]: a score of every finished run."""
+        """[n]: a score of every finished run; `InputError` if one has none."""
+        for run in self.finished:
+            if (run.scores or {}).get(name) is None:
+                raise InputError(f"{run.directory / SCORES} has no {name}: it was edited, or is of another version.")
         return np.array([run.scores[name] for run in self.finished if run.scores is not None], np.float64)
 
 
@@ -107,6 +127,14 @@ def read_groups(directories: Sequence[Path]) -> list[Group]:
         )
         for task, label in keys
     ]
+
+
+def steps_planned(run: RunRecord) -> int:
+    """Environment steps that the run was given; of a run that does not say, those it made."""
+    settings = run.config.get("config")
+    if isinstance(settings, dict) and isinstance(settings.get("steps"), int | float):
+        return int(settings["steps"])
+    return int((run.scores or {}).get("steps", 0))
 
 
 def read_commands(directories: Sequence[Path]) -> list[str]:

@@ -1,9 +1,11 @@
 """What a person reads when a verb has finished: short tables, and where the pictures are."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -27,6 +29,13 @@ def write_pictures(scenario: Scenario, demos: Demonstrations | None, last: Snaps
     shown = nobody if demos is None else demos.trajectories
     draw_constraint(scenario, last.constraint, shown, last.samples, path)
     return [path]
+
+
+def picture_of(scenario: Scenario, demos: Demonstrations | None, last: Snapshot) -> bytes | None:
+    """ζ after a round as PNG; None: the method learns none."""
+    with TemporaryDirectory() as folder:
+        pictures = write_pictures(scenario, demos, last, Path(folder))
+        return pictures[0].read_bytes() if pictures else None
 
 
 def print_scores(
@@ -114,11 +123,13 @@ def describe_task(task: Task) -> str:
 
 
 def print_tasks(scenarios: list[Scenario], console: Console) -> None:
-    """The table of `icrl tasks`."""
-    table = Table(header_style="bold")
-    for name in ("task", "observation", "action", "horizon", "demos", "what it is"):
-        right = name in ("observation", "action", "horizon")
-        table.add_column(name, justify="right" if right else "left", no_wrap=name == "task")
+    """The table of `icrl tasks`; a name is what one must type, so it is never cut, however narrow the terminal."""
+    table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("task", no_wrap=True, min_width=max(len(scenario.task.name) for scenario in scenarios))
+    for name in ("obs.", "action", "horizon"):
+        table.add_column(name, justify="right")
+    table.add_column("demos")
+    table.add_column("what it is", overflow="fold")
     for scenario in scenarios:
         task = scenario.task
         action = f"{len(task.action_names)} {'choices' if task.discrete else 'numbers'}"

@@ -49,8 +49,22 @@ def print_constraint_truth(found: dict[str, Any], console: Console) -> None:
 
 
 @contextmanager
+def stage(what: str, console: Console) -> Iterator[None]:
+    """Say what goes on, so that nobody waits in silence: while it does on a terminal, as a line elsewhere."""
+    if not console.is_terminal:
+        say(console, f"{what} ...")
+        yield
+        return
+    with console.status(what):
+        yield
+
+
+@contextmanager
 def progress_bar(what: str, console: Console) -> Iterator[Callable[[int, int], None]]:
-    """A bar for something that says `(done, of)` after each of its parts."""
+    """A bar for something that says `(done, of)` after each of its parts; a line for each where nobody watches."""
+    if not console.is_terminal:
+        yield lambda done, of: say(console, f"{what}: {done} of {of}")
+        return
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task(what, total=None)
         yield lambda done, of: progress.update(task, completed=done, total=of)

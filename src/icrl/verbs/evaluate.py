@@ -9,6 +9,7 @@ from tyro.conf import Positional
 
 from icrl.errors import InputError
 from icrl.verbs.inputs import keep_record, require_counts
+from icrl.verbs.run_page import write_run_page
 from icrl.words import say
 
 if TYPE_CHECKING:
@@ -51,22 +52,23 @@ def run(arguments: list[str]) -> None:
     from icrl.evaluate import judge, play_episodes
     from icrl.experiment.inputs import scenario_of_run, with_truth
     from icrl.experiment.provenance import constraint_of_run
-    from icrl.experiment.run_directory import POLICY, RunDirectory
+    from icrl.experiment.run_directory import EVALUATION, POLICY, RunDirectory
     from icrl.experiment.specs import spec_from_json
     from icrl.experiment.trusting import has_constraint, judge_against_truth, judge_run
     from icrl.report.summary import print_played, print_truth
-    from icrl.report.trust_summary import print_constraint_truth, print_unfinished, print_verdict, progress_bar
+    from icrl.report.trust_summary import (
+        print_constraint_truth,
+        print_unfinished,
+        print_verdict,
+        progress_bar,
+        stage,
+    )
 
     console = Console()
     run = RunDirectory(args.directory)
     config = run.config()
     print_unfinished(run, console)
-    scenario = scenario_of_run(
-        config,
-        directory=args.directory,
-        task=args.task,
-        allow_import=args.allow_import,
-    )
+    scenario = scenario_of_run(config, directory=args.directory, task=args.task, allow_import=args.allow_import)
     if args.truth is not None:
         scenario = with_truth(scenario, args.truth)
     policy = load_policy(args.directory / POLICY, scenario.task)
@@ -74,7 +76,7 @@ def run(arguments: list[str]) -> None:
         # before the work, not after it
         spec_from_json(config)
         constraint_of_run(args.directory, config, scenario.task)
-    with console.status(f"playing {args.episodes} episodes"):
+    with stage(f"playing {args.episodes} episodes", console):
         played = play_episodes(scenario.task, policy, args.episodes, args.seed)
     demos = _demos_if_readable(config, scenario, console)
     found: dict[str, Any] = {"nominal_return": float(played.returns.mean())}
@@ -83,7 +85,7 @@ def run(arguments: list[str]) -> None:
     found |= {"episodes": args.episodes, "seed": args.seed}
     right = None
     if has_constraint(args.directory):
-        with progress_bar("fitting ζ again", console) as on_fold:
+        with progress_bar("fitting ζ again with demonstrations left out (a minute or two)", console) as on_fold:
             verdict = judge_run(args.directory, scenario.task, demos, played, args.others, on_fold)
         found["trust"] = verdict.as_json()
         if scenario.truth_known:
@@ -97,7 +99,8 @@ def run(arguments: list[str]) -> None:
         if right is not None:
             print_constraint_truth(right, console)
         print_verdict(verdict, console)
-    keep_record(args.directory / "evaluation.json", found, console)
+    keep_record(args.directory / EVALUATION, found, console)
+    write_run_page(args.directory, console)
 
 
 def _demos_if_readable(

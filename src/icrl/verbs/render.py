@@ -7,6 +7,7 @@ import tyro
 from tyro.conf import Positional
 
 from icrl.verbs.inputs import require_counts
+from icrl.verbs.run_page import write_run_page
 from icrl.words import say
 
 
@@ -51,3 +52,5 @@ def run(arguments: list[str]) -> None:
         )  # fmt: skip
     size = path.stat().st_size / 1e6
     say(console, f"Wrote {path} ({size:.1f} MB)")
+    if path.parent == args.directory:
+        write_run_page(args.directory, console)
