@@ -22,7 +22,7 @@ from icrl.report.explain_picture import draw_reading
 from icrl.report.records import Group
 from icrl.tasks.task import Scenario, Task
 from icrl.types import Trajectories
-from icrl.words import in_markdown, one_line, printable, say, shown
+from icrl.words import from_markdown, in_markdown, one_line, printable, say, shown
 from small_runs import TINY_FLAGS
 
 ESCAPE = "\x1b[2J\x1b]0;owned\x07"
@@ -56,6 +56,15 @@ def test_a_terminal_is_given_letters_alone(name):
 def test_what_is_harmless_stays_as_it_is():
     text = "ζ ≥ ½: x[3], naïve — 日本\n\tok"
     assert printable(text) == text
+
+
+def test_what_cannot_be_seen_is_spelt_out():
+    assert one_line("a\u2028b\u200bc\xadd\ud800\t\xa0") == "a\\u2028b\\u200bc\\xadd\\ud800\\t\xa0"
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_what_markdown_shows_can_be_read_back(name):
+    assert from_markdown(in_markdown(name)) == one_line(name)
 
 
 def test_markdown_shows_names_and_obeys_none():

@@ -52,7 +52,8 @@ def run(made, tmp_path, monkeypatch):
 
 
 def edit(path, **changes):
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    before = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps(before | changes))
 
 
 def ending(words, capsys):
@@ -87,6 +88,29 @@ def test_a_module_that_a_run_names_is_not_executed(run, capsys, verb, tmp_path):
     assert code == 2
     assert not (tmp_path / "note").exists()
     assert "trap" not in sys.modules
+
+
+@pytest.mark.parametrize("place", ["run", "run/config.json"])
+def test_settings_of_another_run_execute_nothing_that_they_name(run, capsys, place, tmp_path):
+    (tmp_path / "trap.py").write_text(TRAP.format(note=str(tmp_path / "note")))
+    edit(run / "config.json", task="trap:make")
+    code, said = ending(["learn", "--config", place, "--out", "new"], capsys)
+    assert code == 2
+    assert f"name the task yourself: icrl learn trap:make --config {place}" in said
+    assert not (tmp_path / "note").exists()
+
+
+def test_a_report_on_a_task_of_somebodys_own_executes_nothing(run, tmp_path):
+    (tmp_path / "trap.py").write_text(TRAP.format(note=str(tmp_path / "note")))
+    edit(run / "config.json", task="trap:make")
+    constraint = load_constraint(run / "constraint")
+    replace(constraint, card={**constraint.card, "task": "trap:make"}).save(run / "constraint")
+    edit(run / "scores.json", true_return=None, violation_rate=None)
+    main(VERBS["report"])
+    page = (tmp_path / "page" / "index.html").read_text()
+    assert "The true constraint is not known here." in page
+    assert "The constraint in words" in page  # read as it is, with the demonstrations as they are
+    assert not (tmp_path / "note").exists()
 
 
 def test_a_run_that_ends_the_process_that_reads_it_is_only_refused(run, capsys):
@@ -169,6 +193,11 @@ EDITS = [
     ("scores.json", {"versions": {}}),
     ("scores.json", {"constraint": 5}),
     ("scores.json", {"expert_return": {}}),
+    ("scores.json", {"constraint": None}),
+    ("scores.json", {"constraint": {"agent_steps_forbidden": "few"}, "true_return": None}),
+    ("evaluation.json", {"trust": []}),
+    ("evaluation.json", {"trust": {"verdict": 3}}),
+    ("evaluation.json", {"trust": {"verdict": "good", "checks": {"a": 1}}}),
 ]
 
 

@@ -44,6 +44,13 @@ def open_demos(
     return demos, source
 
 
+def demos_as_they_are(source: str, columns: ColumnMapping | None = None) -> Demonstrations:
+    """Demonstrations by that name, where the task is not at hand to hold them against."""
+    if source.startswith(SHIPPED):
+        return load_demos(shipped_demos(source.removeprefix(SHIPPED)))
+    return load_demos(source, columns)
+
+
 def open_demos_if_any(
     source: str | None, scenario: Scenario, columns: ColumnMapping | None = None
 ) -> tuple[Demonstrations | None, str | None]:

@@ -44,8 +44,10 @@ _MORE_SCORES: dict[str, _Kinds] = {
     "label": (str, _NONE), "versions": (dict,), "constraint": (dict, _NONE), "transfer": (dict,),
     "nominal_return": _NUMBER, "episode_steps": _NUMBER, "episodes": (int,),
 }  # fmt: skip
-_SHARES = ("agent_steps_forbidden", "expert_steps_forbidden")
-"""Of what scores.json says of the constraint, what reports show where nobody knows the truth."""
+_SHARES = (
+    "agent_steps_forbidden", "expert_steps_forbidden", "hit_rate", "false_alarm_rate_right_of_start",
+)  # fmt: skip
+"""Of what scores.json says of the constraint, what reports show."""
 _METRIC: _Kinds = (*_NUMBER, str, bool, list, _NONE)
 _JUDGEMENT: _Kinds = (*_NUMBER, _NONE)
 _MOST_METRICS_BYTES = 10**9

@@ -1,7 +1,6 @@
 """How well each method knows the constraint itself: all judged on the same pairs, and every seed by itself."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from icrl.evaluate import judge_constraint
 from icrl.experiment.constraint_scores import false_alarms_right_of_start, score_on_grid
 from icrl.experiment.run_directory import CONSTRAINT
 from icrl.report.cells import Table
-from icrl.report.records import Group, RunRecord
+from icrl.report.records import Group
 from icrl.report.table import Forbidden, truth_known
 from icrl.tasks.task import Scenario
 from icrl.trajectories import join_pairs, pairs_of
@@ -104,7 +103,7 @@ def seeds_table(groups: Sequence[Group], known: Known, expert: float | None, for
             rows.append([
                 in_markdown(group.name), str(run.seed), f"{total:,.1f}", ratio, f"{scores['violation_rate']:.4f}",
                 _number(forbidden.get((group.label, run.seed))),
-                *(_number(_constraint_of(run).get(key)) for key in own),
+                *(_number(run.constraint_scores.get(key)) for key in own),
                 *(_number(here.get(key)) for key in columns),
                 f"{scores['seconds']:,.0f}", f"{scores['steps_per_second']:,.0f}",
             ])  # fmt: skip
@@ -117,7 +116,7 @@ def _seeds_without_truth(groups: Sequence[Group]) -> Table:
     rows = []
     for group in groups:
         for run in group.finished:
-            scores, judged = run.scores or {}, _constraint_of(run)
+            scores, judged = run.scores or {}, run.constraint_scores
             rows.append([
                 in_markdown(group.name), str(run.seed), f"{scores['nominal_return']:,.1f}",
                 _number(judged.get("agent_steps_forbidden")), _number(judged.get("expert_steps_forbidden")),
@@ -153,11 +152,6 @@ def knowledge_note(scenario: Scenario, demos: Demonstrations | None, transferred
         f"{grid} The lowest demonstrated x is {lowest:.2f}: between the truth and it the demonstrations leave the "
         "boundary open."
     )
-
-
-def _constraint_of(run: RunRecord) -> dict[str, Any]:
-    found: dict[str, Any] = (run.scores or {}).get("constraint", {})
-    return found
 
 
 def _spread_of(values: Sequence[float | None]) -> str:

@@ -11,10 +11,15 @@ from icrl.agent.policy_file import load_policy
 from icrl.agent.rollout import sample_trajectories
 from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.demos.dataset import Demonstrations
-from icrl.demos.formats import load_demos
 from icrl.errors import InputError
 from icrl.experiment.constraint_scores import over_constraint
-from icrl.experiment.inputs import ImportRefused, columns_of_run, open_demos_if_any, scenario_of_run
+from icrl.experiment.inputs import (
+    ImportRefused,
+    columns_of_run,
+    demos_as_they_are,
+    open_demos_if_any,
+    scenario_of_run,
+)
 from icrl.experiment.provenance import constraint_of_run
 from icrl.experiment.run_directory import CONSTRAINT, POLICY, SCORES, write_json
 from icrl.experiment.suite import COMMAND
@@ -133,7 +138,7 @@ def _demos_of(config: dict[str, Any], scenario: Scenario | None) -> Demonstratio
     source, columns = config.get("demos"), columns_of_run(config)
     if scenario is not None:
         return open_demos_if_any(source, scenario, columns)[0]
-    return None if source is None else load_demos(source, columns)
+    return None if source is None else demos_as_they_are(source, columns)
 
 
 def draw_task(report: TaskReport, out: Path) -> list[Path]:

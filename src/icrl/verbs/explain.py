@@ -122,11 +122,10 @@ def load_run_demos(
     scenario: "Scenario | None",
 ) -> "Demonstrations":
     """The demonstrations of a run, or those given, as its task takes them; as they are if its environment is gone."""
-    from icrl.demos.formats import load_demos
-    from icrl.experiment.inputs import columns_of_run, demos_of_run, open_demos
+    from icrl.experiment.inputs import columns_of_run, demos_as_they_are, demos_of_run, open_demos
 
     if given is None and config.get("demos") is None:
         raise InputError("this run names no demonstrations: give those that its constraint was learned from, --demos.")
     if scenario is None:
-        return load_demos(given or str(config.get("demos")), None if given else columns_of_run(config))
+        return demos_as_they_are(given or str(config.get("demos")), None if given else columns_of_run(config))
     return demos_of_run(config, scenario) if given is None else open_demos(given, scenario)[0]
