@@ -301,11 +301,18 @@ def test_everything_has_a_name_for_those_who_do_not_see_it(page, open_page):
 def test_hostile_names_run_nothing(runs, tmp_path, open_page):
     copied = tmp_path / "<b>runs"
     shutil.copytree(runs / "icrl-0", copied / "run")
-    config = json.loads((copied / "run" / "config.json").read_text())
-    write_json(copied / "run" / "config.json", config | {"label": HOSTILE, "preset": IMAGE})
+    # a task of somebody's own: the names of its features are theirs, and nobody knows its truth
+    theirs = {"task": f"nowhere:{HOSTILE}", "preset": IMAGE}
+    for name, changes in {
+        "config.json": {**theirs, "label": HOSTILE},
+        "scores.json": {"true_return": None, "violation_rate": None},
+    }.items():
+        content = json.loads((copied / "run" / name).read_text())
+        write_json(copied / "run" / name, content | changes)
     constraint = load_constraint(copied / "run" / "constraint")
     features = replace(constraint.features, names=(IMAGE, *constraint.features.names[1:]))
-    replace(constraint, features=features).save(copied / "run" / "constraint")
+    card = {**constraint.card, **theirs}
+    replace(constraint, features=features, card=card).save(copied / "run" / "constraint")
     main(["report", str(copied), "--out", str(tmp_path / "out")])
     browser = open_page(tmp_path / "out" / "index.html")
     assert browser.execute_script("return window.hacked") is None
