@@ -14,7 +14,7 @@ STATE := $(shell $(BIN)/python -c 'import icrl, os, sys; \
 	here = os.path.realpath(icrl.__file__).startswith(os.path.realpath(".") + os.sep); \
 	print("good" if here and "$(WANTED)" in ("", "%d.%d" % sys.version_info[:2]) else "broken")' 2>/dev/null)
 
-.PHONY: help demo test test-slow test-extras run-extras lint types bench check force
+.PHONY: help demo test test-slow test-extras run-extras docs build-docs lint types bench mutants check force
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -31,11 +31,18 @@ test-slow: $(STAMP) ## the slow tests: whole learning runs
 	$(BIN)/python -m pytest -n 2 -m slow
 
 # A .venv of its own: make test, and the product, must do without what the extras bring.
-test-extras: ## tests of what needs extras (Stable-Baselines3 with PyTorch, ONNX), in .venv-extras
-	@$(MAKE) --no-print-directory VENV=.venv-extras EXTRAS=dev,sb3,onnx run-extras
+test-extras: ## tests of what needs extras (SB3, ONNX, loggers, sweeps, the site, the page in Chromium), in .venv-extras
+	@$(MAKE) --no-print-directory VENV=.venv-extras EXTRAS=dev,docs,sb3,onnx,pandas,tensorboard,wandb,sweep,browser run-extras
 
 run-extras: $(STAMP)
 	$(BIN)/python -m pytest tests/extras
+
+docs: ## the documentation as a site, built into site/ (open site/index.html), in .venv-docs
+	@$(MAKE) --no-print-directory VENV=.venv-docs EXTRAS=docs build-docs
+
+build-docs: $(STAMP)
+	$(BIN)/python docs/build_api.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 lint: $(STAMP) ## ruff: style and format
 	$(BIN)/ruff check .
@@ -46,6 +53,17 @@ types: $(STAMP) ## mypy, strict, on src
 
 bench: $(STAMP) ## training speed over raw simulator speed, on this machine
 	$(BIN)/icrl bench throughput
+
+# Small faults are put into a copy of one room, one at a time, and its tests run: those that no test sees are listed.
+ROOM ?= constraint/weights
+TESTS ?= tests/constraint/test_weights.py tests/constraint/test_enumerable_world.py
+mutants: $(STAMP) ## faults in ROOM=constraint/weights that TESTS do not see (minutes to hours)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'cosmic-ray>=8.3'
+	@rm -rf .mutants && mkdir .mutants && cp -r src tests pyproject.toml .mutants/
+	@printf '[cosmic-ray]\nmodule-path = "src/icrl/%s.py"\ntimeout = 300.0\nexcluded-modules = []\ntest-command = "%s -m pytest -x -q -p no:cacheprovider %s"\n[cosmic-ray.distributor]\nname = "local"\n' \
+		'$(ROOM)' '$(abspath $(BIN))/python' '$(TESTS)' > .mutants/room.toml
+	cd .mutants && export PYTHONPATH="$$PWD/src$${PYTHONPATH:+:$$PYTHONPATH}" && $(abspath $(BIN))/cosmic-ray init room.toml room.sqlite \
+		&& $(abspath $(BIN))/cosmic-ray exec room.toml room.sqlite && $(abspath $(BIN))/cr-report room.sqlite --surviving-only --show-diff
 
 check: lint types test ## what must pass before a commit
 

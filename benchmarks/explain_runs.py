@@ -9,6 +9,7 @@ from typing import Any
 from runs_pages import write_page
 
 from icrl.constraint.learned import load_constraint
+from icrl.experiment.inputs import scenario_of_run
 from icrl.experiment.run_directory import CONSTRAINT
 from icrl.explain.reading import read_constraint
 from icrl.report.explain_summary import reading_as_json
@@ -24,7 +25,7 @@ NOTE = (
 
 def read_run(run: RunRecord) -> tuple[list[str], dict[str, Any]]:
     """The row of one run, and all that `icrl explain` says of it."""
-    demos = load_run_demos(run.config, None).trajectories
+    demos = load_run_demos(run.config, None, scenario_of_run(run.config)).trajectories
     reading = read_constraint(load_constraint(run.directory / CONSTRAINT), demos, load_visited(run.directory / VISITED))
     rule, interval = reading.rule, reading.interval
     if rule is None:

@@ -11,7 +11,8 @@ import icrl
 
 TARGET = Path(__file__).with_name("api.md")
 GROUPS = {
-    "Learn": ("learn_constraint", "preset", "LearnConfig"),
+    "Learn": ("learn_constraint", "run", "RunResult", "preset", "LearnConfig"),
+    "Look on, and look back": ("Callback", "StopRun", "load_results"),
     "Tasks": ("make_task", "task_from_env", "make_scenario", "Task"),
     "Demonstrations": (
         "load_demos", "ColumnMapping", "save_demos", "shipped_demos", "Demonstrations", "Trajectories",

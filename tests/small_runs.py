@@ -5,6 +5,7 @@ from dataclasses import replace
 from icrl.config import BackwardConfig, ForwardConfig, LearnConfig
 from icrl.demos.dataset import shipped_demos
 from icrl.demos.formats import load_demos
+from icrl.experiment.callbacks import Callback
 from icrl.experiment.runs import RunSpec
 
 FORWARD = ForwardConfig(steps=512, num_envs=4, rollout_steps=64, epochs=2, minibatch=64, hidden=(16,))
@@ -63,14 +64,14 @@ class Counter:
         return replace(task, make_env=make_env)
 
 
-class Quiet:
+class Quiet(Callback):
     """A display that only remembers."""
 
     def __init__(self):
         self.progress, self.rounds = [], []
 
-    def progressed(self, progress):
+    def on_update(self, progress):
         self.progress.append(progress)
 
-    def round_done(self, snapshot, metrics):
+    def on_round(self, snapshot, metrics):
         self.rounds.append(metrics)

@@ -171,6 +171,37 @@ def test_tasks_lists_every_task(capsys):
     assert "shipped" in said
 
 
+def test_a_name_that_must_be_typed_is_never_cut(capsys, monkeypatch):
+    for width in ("60", "80"):
+        monkeypatch.setenv("COLUMNS", width)
+        main(["tasks"])
+        said = capsys.readouterr().out
+        assert all(name in said for name in SCENARIOS)
+        assert max(len(line) for line in said.splitlines()) <= int(width)
+
+
+def test_a_run_cut_short_says_that_its_score_may_say_little(tmp_path, capsys):
+    main(["learn", "lap-grid", "--steps", "1824", "--out", str(tmp_path / "run"), *TINY_FLAGS])
+    said = capsys.readouterr().out
+    assert "This run had 1,824 of the 120,000 steps of its preset" in said
+    assert f"Open {tmp_path / 'run' / 'report.html'} in a browser" in said
+    main(["evaluate", str(tmp_path / "run"), "--episodes", "2"])
+    assert "playing 2 episodes ..." in capsys.readouterr().out
+
+
+def test_a_page_that_cannot_be_written_does_not_spoil_the_run(tmp_path, capsys, monkeypatch):
+    def full(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("icrl.report.page.write_page", full)
+    monkeypatch.setattr("icrl.report.animation.draw_frames", full)
+    main(["learn", "lap-grid", "--steps", "1824", "--out", str(tmp_path / "run"), *TINY_FLAGS])
+    said = capsys.readouterr().out
+    assert "No report.html (OSError: [Errno 28] No space left on device)." in said
+    assert "No animation of the agent (OSError" in said
+    assert (tmp_path / "run" / "scores.json").exists()
+
+
 def test_help_of_a_task_shows_its_own_settings(capsys):
     for words, steps in ((["point"], "1500000"), (["--seed", "1"], "120000"), (["--preset=paper"], "120000")):
         with pytest.raises(SystemExit) as caught:
@@ -220,6 +251,8 @@ def test_learn_then_evaluate(capsys, refused, tmp_path):
 def test_evaluate_wants_a_run_directory(refused, tmp_path):
     assert "nothere/config.json does not exist" in refused("evaluate", "nothere")
     (tmp_path / "config.json").write_text('{"task": 3}')
+    assert "task is 3, expected str" in refused("evaluate", ".")
+    (tmp_path / "config.json").write_text("{}")
     assert "names no task" in refused("evaluate", ".")
     assert "episodes = 0" in refused("evaluate", ".", "--episodes", "0")
 

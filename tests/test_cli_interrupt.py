@@ -7,7 +7,9 @@ import time
 
 import pytest
 
+import icrl.verbs.tasks
 from icrl.agent.policy_file import load_policy
+from icrl.cli import main
 from icrl.constraint.learned import load_constraint
 from icrl.experiment.run_directory import RunDirectory
 from icrl.tasks.lap_grid import lap_grid
@@ -18,7 +20,7 @@ CODE = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from icrl.cli import main
-main(sys.argv[1:])
+main()
 """
 
 
@@ -36,6 +38,65 @@ def wait_for(path, process):
         time.sleep(0.02)
     process.kill()
     raise AssertionError(f"{path.name} never appeared")
+
+
+def test_sigterm_is_ctrl_c_with_another_exit_code(tmp_path):
+    process = start(tmp_path, "learn", "lap-grid", "--steps", "50000000", "--out", "run", *TINY_FLAGS)
+    wait_for(tmp_path / "run" / "metrics.jsonl", process)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 143  # 128 + 15
+    assert "Traceback" not in said
+    assert "To make the run again, move run away, or choose another --out." in said
+    run = RunDirectory(tmp_path / "run")
+    assert load_constraint(run.path / "constraint").card["steps"] == run.metrics()[-1]["steps"]
+    assert [path.name for path in run.path.rglob(".*")] == []
+
+
+BAD_ENDING = """
+import atexit, os, signal
+# what Python does at its end goes wrong while JAX compiles in its threads
+atexit.register(os.abort)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import icrl.verbs.tasks
+
+def interrupted(arguments):
+    signal.raise_signal(signal.SIGINT)
+
+icrl.verbs.tasks.run = interrupted
+from icrl.cli import main
+main()
+"""
+
+
+def test_the_exit_code_does_not_depend_on_how_python_ends(tmp_path):
+    done = subprocess.run([sys.executable, "-c", BAD_ENDING, "tasks"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "icrl: interrupted.\n")
+
+
+SWALLOWS = """
+import contextlib, signal
+import icrl.verbs.tasks
+from icrl.errors import InputError
+
+def swallows(arguments):
+    with contextlib.suppress(BaseException):
+        signal.raise_signal(signal.SIGINT)
+    {then}
+
+icrl.verbs.tasks.run = swallows
+"""
+
+
+@pytest.mark.parametrize("then", ["pass", "raise InputError('what was interrupted is not there')"])
+def test_an_interrupt_that_somebody_took_still_decides_the_exit_code(monkeypatch, capsys, then):
+    monkeypatch.setattr(icrl.verbs.tasks, "run", icrl.verbs.tasks.run)
+    exec(SWALLOWS.format(then=then), {})
+    with pytest.raises(SystemExit) as stop:
+        main(["tasks"])
+    assert stop.value.code == 130
+    assert capsys.readouterr().err == "icrl: interrupted.\n"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler  # who called it goes on as before
 
 
 @pytest.mark.parametrize("times", [1, 3])
@@ -59,8 +120,6 @@ def test_ctrl_c_after_the_first_round(tmp_path, capsys, monkeypatch, times):
     assert load_constraint(run.path / "constraint").card["steps"] == run.metrics()[-1]["steps"]
     load_policy(run.path / "policy.safetensors", lap_grid().task)
     assert [path.name for path in run.path.rglob(".*")] == []  # no half-written file is left
-
-    from icrl.cli import main
 
     monkeypatch.chdir(tmp_path)
     main(["evaluate", "run", "--episodes", "2"])

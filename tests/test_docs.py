@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from icrl.experiment.callbacks import Callback
 from icrl.experiment.methods import METHODS
 from icrl.experiment.run_directory import RunDirectory
 from icrl.experiment.runs import run_learning
@@ -33,17 +34,9 @@ def test_every_method_has_a_page(method):
     assert f"`{method}`" in page.read_text()
 
 
-class Silent:
-    def progressed(self, progress):
-        pass
-
-    def round_done(self, snapshot, metrics):
-        pass
-
-
 @pytest.mark.parametrize("method", ["icrl", "greedy", "gail-constraint"])
 def test_every_logged_number_is_explained(tmp_path, method):
-    run_learning(tiny_spec(method=method), lap_grid(), lap_demos(), tmp_path / "run", Silent())
+    run_learning(tiny_spec(method=method), lap_grid(), lap_demos(), tmp_path / "run", Callback())
     explained = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)?)`", (DOCS / "methods" / "metrics.md").read_text()))
     logged = set(RunDirectory(tmp_path / "run").metrics()[0])
     assert len(logged) > 15

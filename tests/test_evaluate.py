@@ -183,6 +183,19 @@ def test_calibration_by_hand():
     assert found.error == pytest.approx((2 * 0.04 + 2 * 0.475) / 4)
 
 
+def test_bins_of_calibration_begin_at_their_lower_end():
+    # ten bins: 0.05 is in [0, 0.1), 0.1 begins the next, 0.55 and 0.5 share [0.5, 0.6), 1 belongs
+    # to the last
+    cost = np.array([0.05, 0.1, 0.5, 0.55, 1.0])
+    found = calibration(cost, np.array([True, False, True, True, True]))
+    assert found.pairs == [1, 1, 2, 1]
+    assert found.share_forbidden == [1.0, 0.0, 1.0, 1.0]
+    # |0.05 - 1|, |0.1 - 0|, 2 · |0.525 - 1|, |1 - 1|
+    assert found.error == pytest.approx((0.95 + 0.1 + 2 * 0.475 + 0.0) / 5)
+    assert calibration(np.array([0.6]), np.array([True]), bins=2).pairs == [1]
+    assert calibration(np.array([0.2, 0.6]), np.array([True, True]), bins=2).pairs == [1, 1]
+
+
 @given(st.integers(0, 2**31))
 def test_a_cost_that_is_the_probability_is_calibrated(seed):
     rng = np.random.default_rng(seed)

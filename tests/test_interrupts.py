@@ -9,7 +9,7 @@ import pytest
 
 from icrl.agent.forward_step import forward_step, generator
 from icrl.agent.state import init_agent
-from icrl.interrupts import heed_interrupts, remembered_interrupts, uninterrupted
+from icrl.interrupts import heed_interrupts, interrupted_by, remembered_interrupts, uninterrupted
 from icrl.tasks.lap_grid import lap_grid
 from small_runs import TINY
 
@@ -93,6 +93,35 @@ def test_an_interrupt_waits_for_the_end_of_the_block():
         write()
     assert reached == ["end"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_sigterm_waits_too_and_is_remembered_as_what_it_is():
+    reached = []
+
+    def write():
+        with uninterrupted():
+            os.kill(os.getpid(), signal.SIGTERM)
+            reached.append("end")
+
+    with remembered_interrupts():
+        assert interrupted_by() is None
+        with pytest.raises(KeyboardInterrupt):
+            write()
+        assert interrupted_by() == signal.SIGTERM
+    assert reached == ["end"]
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_handler_of_somebody_else_for_sigterm_is_left_alone():
+    heard = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
+    try:
+        with remembered_interrupts():
+            signal.raise_signal(signal.SIGTERM)
+            heed_interrupts()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert heard == [signal.SIGTERM]
 
 
 def test_without_an_interrupt_nothing_happens_and_errors_pass():

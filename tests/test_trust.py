@@ -285,13 +285,14 @@ def test_a_run_of_another_horizon_is_no_witness(lap_runs, tmp_path):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        ({"config": []}, "expected an object"),
+        ({"config": []}, "config is [], expected dict"),
         ({"config": {"caution": "a"}}, "caution is 'a', expected float"),
-        ({"env": [1]}, "env must hold named values"),
-        ({"columns": 3}, "columns must hold named values"),
-        ({"columns": {"a": 1}}, "columns must list observations and actions"),
-        ({"demos": 3}, "demos must be a path or an id, got 3"),
-        ({"task": None}, "names no task"),
+        ({"env": [1]}, "env is [1], expected dict or null"),
+        ({"env": {"horizon": "long"}}, "env: horizon is 'long', expected int"),
+        ({"columns": 3}, "columns is 3, expected dict or null"),
+        ({"columns": {"a": 1}}, "columns has settings that this version does not know: a"),
+        ({"demos": 3}, "demos is 3, expected str or null"),
+        ({"task": None}, "task is None, expected str"),
     ],
 )
 def test_a_damaged_config_is_an_input_error(lap_runs, tmp_path, capsys, damage, message):

@@ -8,6 +8,7 @@ import importlib
 from typing import Any
 
 _HOMES = {
+    "Callback": "icrl.experiment.callbacks",
     "ColumnMapping": "icrl.demos.formats_table",
     "CostInInfo": "icrl.interop.wrappers",
     "Demonstrations": "icrl.demos.dataset",
@@ -16,7 +17,9 @@ _HOMES = {
     "LearnedConstraint": "icrl.constraint.learned",
     "PenalisedReward": "icrl.interop.wrappers",
     "Shield": "icrl.interop.shield",
+    "RunResult": "icrl.experiment.api",
     "SixValueStep": "icrl.interop.wrappers",
+    "StopRun": "icrl.experiment.callbacks",
     "Task": "icrl.tasks.task",
     "TerminateOnViolation": "icrl.interop.wrappers",
     "Trajectories": "icrl.types",
@@ -25,10 +28,12 @@ _HOMES = {
     "learn_constraint": "icrl.learn",
     "load_constraint": "icrl.constraint.learned",
     "load_demos": "icrl.demos.formats",
+    "load_results": "icrl.report.frames",
     "make_scenario": "icrl.tasks.registry",
     "make_task": "icrl.tasks.registry",
     "preset": "icrl.presets",
     "relabel_minari": "icrl.interop.relabel",
+    "run": "icrl.experiment.api",
     "save_demos": "icrl.demos.formats",
     "shipped_demos": "icrl.demos.dataset",
     "task_from_env": "icrl.tasks.own",

@@ -21,7 +21,6 @@ from icrl.agent.rollout import sample_trajectories
 from icrl.agent.state import policy_of
 from icrl.agent.training import (
     Goal,
-    Measurement,
     Training,
     first_forbidden,
     judged_training,
@@ -41,8 +40,8 @@ from icrl.search.question import Values, values_of
 from icrl.search.rule import Finding, Problem, Rule, find_rule
 from icrl.state import LearnState
 from icrl.tasks.task import Task
-from icrl.trajectories import cut
-from icrl.types import CostFunction, FloatArray, Trajectories
+from icrl.trajectories import cut, pairs_of
+from icrl.types import CostFunction, Trajectories
 
 _SCOUT_SHARE = 0.25
 """Of a run's steps, for one scout at most."""
@@ -306,16 +305,21 @@ class SearchWay:
         assert state.samples is not None
         assert state.forward_info is not None
         assert state.acted is not None
+        constraint = self.constraint_of(state)
         return Round(
             number=state.number,
             steps=state.steps,
             phase=state.acted_as,
             agent=state.acted,
             cost=self.cost_of(dataclasses.replace(state, phase=state.acted_as)),
-            constraint=self.constraint_of(state),
+            constraint=constraint,
             samples=state.samples,
             forward_info=state.forward_info,
-            constraint_info=_told(state),
+            constraint_info={
+                "cost_demos": _mean_cost(constraint, self.demos.trajectories),
+                "cost_samples": _mean_cost(constraint, state.samples),
+                **_told(state),
+            },
             moved=state.moved,
             why=state.why,
             evidence_weights=state.weights,
@@ -330,6 +334,12 @@ class SearchWay:
             return region_constraint(None, (), self.task, card)
         constraint = region_constraint(rule.region, [axis.columns for axis in rule.axes], self.task, card)
         return constraint.with_caution(self.config.caution)
+
+
+def _mean_cost(constraint: LearnedConstraint, trajectories: Trajectories) -> float:
+    """Mean of 1 − ζ over real steps."""
+    pairs = pairs_of(trajectories)
+    return float(np.mean(constraint.cost(pairs.observations, pairs.actions)))
 
 
 def _rule_of(state: LearnState) -> Rule | None:

@@ -8,6 +8,10 @@ class InputError(ValueError):
     """The input (a file, a name, a value) cannot be used; the message says why and what to do."""
 
 
+class InputWarning(UserWarning):
+    """The input can be used, but the user should know something about it."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     """An `InputError` for a name that does not exist, with the nearest ones that do."""
     options = sorted(known)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from icrl.demos.reading import reading, write_atomically
+from icrl.demos.reading import read_npz, reading
 from icrl.errors import InputError
+from icrl.files import write_through
 from icrl.types import AnyArray, BoolArray, FloatArray, IntArray, Pairs, Trajectories
 
 VISITED = "visited.npz"
@@ -18,6 +19,9 @@ CHANCE = -1
 MOST_PAIRS = {"chance": 4_000, "evidence": 8_000, "agents": 8_000}
 """Pairs kept of each kind of episode."""
 _MOST_BYTES = 4_500_000
+_MOST_FILE_BYTES = 100 * 10**6
+"""A record has about `_MOST_BYTES`, and some per episode; a file that declares more than
+this is none of ours."""
 _MOST = 10**8
 """Rounds, steps of an episode and choices are fewer than this."""
 _NAMES = ("observations", "actions", "episodes", "times", "rounds", "returns", "lengths", "evidence")
@@ -196,14 +200,14 @@ class VisitRecorder:
 def save_visited(visited: Visited, path: Path) -> None:
     """Write the record, whole or not at all; plain arrays, never pickled."""
     arrays = {name: getattr(visited, name) for name in _NAMES}
-    write_atomically(path, lambda stream: np.savez(stream, allow_pickle=False, **arrays))
+    write_through(path, lambda stream: np.savez(stream, allow_pickle=False, **arrays))
 
 
 def load_visited(path: Path) -> Visited:
     """Read a record that `save_visited` wrote; anything else is an `InputError`."""
-    # opened here: NumPy leaves a file open that it cannot read
-    with reading(path, "npz"), path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-        missing = [name for name in _NAMES if name not in archive.files]
+    with reading(path, "npz"):
+        archive = read_npz(path, _NAMES, _MOST_FILE_BYTES)
+        missing = [name for name in _NAMES if name not in archive]
         if missing:
             raise InputError(f"has no {', '.join(missing)}: it is not the record of a run's agents.")
         return Visited(**{name: archive[name] for name in _NAMES})

@@ -111,6 +111,20 @@ def test_an_overshooting_step_is_shortened_not_undone(unit: KLUnit, old_new: flo
     assert 0.01 / 2**30 < moved < 0.01
 
 
+def test_the_limit_on_kl_new_old_holds_by_itself() -> None:
+    demos, samples = far_sets()
+    # KL(new || old) is at most log 13 = 2.56 here; the other limit is far beyond what one step
+    # reaches
+    limited = BackwardConfig(updates=10, learning_rate=0.01, max_kl_old_new=1e9, max_kl_new_old=0.5)
+    state = init_constraint(np.random.default_rng(0), FEATURES, limited)
+    _, free = backward_step(state, demos, samples, FEATURES, replace(limited, max_kl_new_old=None))
+    _, info = backward_step(state, demos, samples, FEATURES, limited)
+    assert free.kl_new_old > 0.5
+    assert not free.step_shortened
+    assert 0 < info.kl_new_old <= 0.5
+    assert info.step_shortened
+
+
 GENTLE = BackwardConfig(updates=1, learning_rate=1e-4, learning_rate_decay=0.5, hidden=(3,))
 
 

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from icrl.demos import reading
+from icrl.demos import formats_npz, formats_table, reading
 from icrl.demos.dataset import REWARDS_UNKNOWN, Demonstrations, shipped_demos
 from icrl.demos.formats import ColumnMapping, load_demos, save_demos
 from icrl.errors import InputError
+from icrl.files import write_through
 from icrl.types import Trajectories
 
 
@@ -86,7 +87,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
         raise OSError("disk full")
 
     with pytest.raises(InputError, match="cannot be written: disk full"):
-        reading.write_atomically(path, fail)
+        write_through(path, fail)
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["demos.npz"]
 
@@ -147,6 +148,8 @@ def test_declared_sizes_are_checked_before_anything_is_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "MAX_BYTES", 400)
+    monkeypatch.setattr(formats_npz, "MAX_BYTES", 400)
+    monkeypatch.setattr(formats_table, "MOST_CSV_BYTES", 400)
     for suffix in (".npz", ".csv", ".parquet"):
         save_demos(make_demos(width=20), tmp_path / f"big{suffix}")
         with pytest.raises(InputError, match=rf"big{suffix}: declares .* GB of arrays"):

@@ -29,9 +29,9 @@ def snapshot(number, rounds, steps):
 def shown(console, metrics, rounds=3):
     display = LiveDisplay("icrl on lap-grid, seed 0", 3000, console)
     with display:
-        display.progressed(Progress(500, rounds))
+        display.on_update(Progress(500, rounds))
         for number in range(rounds):
-            display.round_done(snapshot(number, rounds, 1000 * (number + 1)), metrics)
+            display.on_round(snapshot(number, rounds, 1000 * (number + 1)), metrics)
     return display
 
 
@@ -40,8 +40,9 @@ def test_without_a_terminal_a_round_is_one_line_however_narrow_the_page():
     shown(Console(file=page, width=40), METRICS)
     lines = page.getvalue().splitlines()
     assert lines[0] == "icrl on lap-grid, seed 0"
-    assert len(lines) == 1 + 3
-    assert lines[1] == (
+    assert len(lines) == 1 + 2 + 3
+    assert "cost: mean 1 − ζ in training, D: of the demonstrations, S: of the samples" in lines[1]
+    assert lines[3] == (
         "round 1/3  steps 1,000  steps/s 500  return 57.2  cost 0.125  cost D 0.011  cost S 0.477  "
         "KL o→n 11.4  KL n→o 1.84  λ 0.75"
     )
@@ -75,7 +76,7 @@ def test_the_numbers_of_a_long_run_fit_an_ordinary_terminal():
     display = LiveDisplay("icrl on half-cheetah-wall, seed 0", 3_850_000, console)
     metrics = {**METRICS, "agent/return": 5123.4, "constraint/kl_old_new": 1.28e-05, "constraint/kl_new_old": 1.3e-05}
     with display:
-        display.round_done(snapshot(36, 38, 3_850_000), {**metrics, "seconds": 120.0})
+        display.on_round(snapshot(36, 38, 3_850_000), {**metrics, "seconds": 120.0})
     text = console.export_text()
     assert "…" not in text
     for value in ("37/38", "3,850,000", "32,083", "5123.4", "1.28e-05", "1.3e-05", "0.75"):

@@ -9,11 +9,11 @@ from icrl.errors import InputError
 from icrl.experiment.run_directory import (
     RunDirectory,
     library_versions,
-    make_folder,
     read_json,
     to_json,
     write_json,
 )
+from icrl.files import make_folder
 
 
 def test_a_new_directory_describes_itself(tmp_path):

@@ -157,7 +157,7 @@ def test_a_run_that_cannot_be_made_is_not_begun(tmp_path, changes, word):
 
 def test_an_interrupted_run_keeps_the_last_whole_round(tmp_path):
     class Stops(Quiet):
-        def progressed(self, progress):
+        def on_update(self, progress):
             if progress.steps > ROUND:
                 raise KeyboardInterrupt
 

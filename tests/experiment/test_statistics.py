@@ -105,6 +105,13 @@ def test_collapsed_seeds_are_counted():
     assert num_collapsed(np.array([0.0, 0.5, 0.51, 1.0])) == 2
 
 
+def test_collapsed_is_half_as_often_as_agents_that_know_of_no_constraint():
+    # LapGridWorld: such agents violate on 0.46 of their steps, so 0.23 is half as often
+    assert num_collapsed(np.array([0.46, 0.45, 0.23, 0.22, 0.0]), nominal_rate=0.46) == 3
+    assert num_collapsed(np.array([0.46, 0.51]), nominal_rate=None) == 1
+    assert num_collapsed(np.array([0.005, 0.6]), nominal_rate=0.01) == 1  # half of almost nothing is noise
+
+
 @pytest.mark.parametrize("bad", [[], [1.0, float("nan")], [float("inf")]])
 def test_scores_must_be_finite_numbers(bad):
     with pytest.raises(InputError, match="finite scores"):

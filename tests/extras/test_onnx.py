@@ -104,6 +104,8 @@ def test_the_verb_writes_a_model_that_says_what_it_is(tmp_path: Path, capsys: py
     main(["export", str(tmp_path / "run"), "--out", str(tmp_path / "made" / "c.onnx")])
     assert "c.onnx" in capsys.readouterr().out
     assert sorted(path.name for path in (tmp_path / "made").iterdir()) == ["c.onnx"]
+    main(["export", str(tmp_path / "run")])  # where other verbs write: into the run
+    assert (tmp_path / "run" / "constraint.onnx").read_bytes() == (tmp_path / "made" / "c.onnx").read_bytes()
     model = onnx.load(tmp_path / "made" / "c.onnx")
     props = {prop.key: prop.value for prop in model.metadata_props}
     assert json.loads(props["features"]) == ["x", "y"]

@@ -1,6 +1,7 @@
 """The shield lets through what is feasible, and of nothing feasible the least bad."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,6 +23,15 @@ def test_the_first_feasible_candidate_wins() -> None:
     assert (free.action, free.rank, free.feasible) == ([1.0], 0, True)
     assert (held.action, held.rank, held.feasible) == ([0.1], 2, True)
     np.testing.assert_allclose(held.feasibility, 1 / (1 + np.exp(-3.0)), rtol=1e-6)  # 25 − 20 − 2
+
+
+def test_feasible_means_at_least_the_threshold_of_the_constraint() -> None:
+    # at x >= 1 zeta of the pushes is σ(-15), σ(-3), σ(3), σ(5): about 0, 0.047, 0.953 and 0.993
+    strict = Shield(constraint=replace(push_constraint(), threshold=0.99))
+    lenient = Shield(constraint=replace(push_constraint(), threshold=0.04))
+    assert strict.first_feasible(AT_TWO, PUSHES).rank == 3
+    assert lenient.first_feasible(AT_TWO, PUSHES).rank == 1
+    assert lenient.first_feasible(AT_TWO, PUSHES).feasible
 
 
 def test_of_nothing_feasible_the_most_feasible() -> None:

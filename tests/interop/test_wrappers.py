@@ -111,6 +111,15 @@ def test_patience_counts_steps_in_a_row() -> None:
     assert env.step(ON)[4] == {"x": 1.0, "cost": 0.0, "stopped": False}
 
 
+def test_a_streak_ends_with_its_episode() -> None:
+    env = TerminateOnViolation(Corridor(), line_constraint(at=-0.5), patience=2)  # all of the corridor is forbidden
+    env.reset(seed=0)
+    assert env.step(ON)[4]["stopped"] is False
+    env.reset(seed=0)  # cut after one violation: the next episode's first is not the second in a row
+    assert env.step(ON)[4]["stopped"] is False
+    assert env.step(ON)[4]["stopped"] is True
+
+
 def test_a_forced_end_costs_something_even_where_nothing_is_paid() -> None:
     env = TerminateOnViolation(Corridor(), line_constraint())
     assert env.value_of_forced_end() == -1.0

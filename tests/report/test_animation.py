@@ -11,7 +11,7 @@ from icrl.agent.state import init_agent, policy_of
 from icrl.cli import main
 from icrl.config import Activation, ForwardConfig
 from icrl.constraint.features import select_features
-from icrl.constraint.learned import LearnedConstraint
+from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.constraint.network import Layer
 from icrl.errors import InputError
 from icrl.experiment.run_directory import write_json
@@ -65,7 +65,7 @@ def test_the_same_seed_gives_the_same_bytes(lap_run, tmp_path):
 def test_the_strip_shows_the_learned_cost_of_the_step(lap_run):
     task = make_scenario("lap-grid").task
     policy = animation.load_policy(lap_run / "policy.safetensors", task)
-    constraint = animation.load_constraint(lap_run / "constraint")
+    constraint = load_constraint(lap_run / "constraint")
     shown = play(task, policy, constraint, 0, 12, lambda *_: None)
     # ζ = σ(2 − 4·1) = 0.119 anticlockwise, σ(2) = 0.881 clockwise
     assert set(np.round(shown.costs, 3)) == {0.119, 0.881}
@@ -74,11 +74,10 @@ def test_the_strip_shows_the_learned_cost_of_the_step(lap_run):
         assert tuple(band) == cost_colour(shown.costs[moment.step])
 
 
-def test_long_episodes_are_thinned_out(lap_run, monkeypatch):
-    monkeypatch.setattr(animation, "MOST_FRAMES", 4)
+def test_long_episodes_are_thinned_out(lap_run):
     task = make_scenario("lap-grid").task
     policy = animation.load_policy(lap_run / "policy.safetensors", task)
-    shown = play(task, policy, None, 0, 10, lambda *_: None)
+    shown = play(task, policy, None, 0, 10, lambda *_: None, most_frames=4)
     assert [moment.step for moment in shown.moments] == [0, 3, 6, 9]
     assert shown.milliseconds == 150  # three steps of 50 ms
     assert shown.costs is None

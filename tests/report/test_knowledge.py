@@ -60,15 +60,15 @@ def test_the_tables_show_every_seed_and_the_spread(runs):
     groups, scenario = read_groups([runs]), make_scenario(TASK)
     _, demos, _ = wall_run(TASK)
     known = judge_all(groups, scenario, demos)
-    first, second = rows(seeds_table(groups, known, 5000.0, {("icrl", 1): 0.5}))
+    first, second = rows(seeds_table(groups, known, 5000.0, {("icrl", 1): 0.5}).markdown())
     assert (first["expert steps forbidden"], second["expert steps forbidden"]) == ("-", "0.5000")
     assert (first["seed"], first["true return"], first["ratio to expert"]) == ("0", "4,000.0", "0.800")
     assert (first["hit rate, own run"], second["hit rate, own run"]) == ("0.2500", "0.7500")
     assert first["false alarms x > 0, own run"] == "0.1250"
-    (row,) = rows(knowledge_table(groups, known))
+    (row,) = rows(knowledge_table(groups, known).markdown())
     assert row["IoU"].endswith(f"({known['icrl', 1]['iou']:.4f} to {known['icrl', 0]['iou']:.4f})")
     known["icrl", 1]["boundary_x"] = None
-    (row,) = rows(knowledge_table(groups, known))
+    (row,) = rows(knowledge_table(groups, known).markdown())
     assert row["boundary x"] == "-2.88 (-2.88 to -2.88, 1 of 2 seeds)"
     assert "lowest demonstrated x is -0.17" in knowledge_note(scenario, demos)
     assert "learned elsewhere" in knowledge_note(scenario, demos, transferred=True)

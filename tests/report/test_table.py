@@ -51,6 +51,39 @@ def test_the_table_by_hand(runs):
     assert table["*reference: expert*"]["ratio to expert"] == "1.000"
 
 
+def test_one_seed_has_no_interval(runs):
+    table = cells(markdown_table(read_groups([runs / "icrl-seed0"]), {}))
+    assert table["ICRL (ours)"]["IQM [95 % CI]"] == "54.00 [one seed]"
+    assert table["ICRL (ours)"]["true return (mean ± SE)"] == "54.00"
+
+
+def test_collapsed_seeds_are_measured_by_the_nominal_agents(tmp_path):
+    for seed in range(3):
+        write_run(tmp_path, "nominal", seed, [5.0], [0.46], method="nominal")
+    write_run(tmp_path, "icrl", 0, [5.0], [0.3])
+    write_run(tmp_path, "icrl", 1, [60.0], [0.2])
+    table = cells(markdown_table(read_groups([tmp_path]), {}))
+    assert table["nominal (no constraint)"]["collapsed seeds"] == "3"
+    assert table["ICRL (ours)"]["collapsed seeds"] == "1"
+    reference = {"nominal": {"true_return": 5.0, "violation_rate": 0.9, "steps": 1.0}}
+    table = cells(markdown_table(read_groups([tmp_path / "icrl-seed0"]), reference))
+    assert table["ICRL (ours)"]["collapsed seeds"] == "0"  # 0.3 is less than half of 0.9
+
+
+def test_a_scripted_reference_has_no_training_steps(runs):
+    reference = {"expert": {"true_return": 60.0, "violation_rate": 0.0}}
+    table = cells(markdown_table(read_groups([runs / "icrl-seed0"]), reference))
+    assert table["*reference: expert*"]["steps"] == "-"
+
+
+def test_different_lengths_are_named(runs, tmp_path):
+    assert "Different lengths" not in notes(read_groups([runs / "icrl-seed0", runs / "icrl-seed1"]))
+    write_run(tmp_path, "icrl", 7, [0.0, 1.0, 2.0], [0.0, 0.0, 0.0])
+    text = notes(read_groups([runs / "icrl-seed0", runs / "paper-seed0", tmp_path]))
+    assert "the runs of ICRL (ours) have different numbers of environment steps (1 of 2,000, 1 of 3,000)" in text
+    assert "ICRL (ours) 3,000, ICRL (paper's settings) 2,000" in text
+
+
 def test_the_notes_name_what_failed(runs):
     text = notes(read_groups([runs]))
     assert "Failed: paper-seed2: FloatingPointError: it broke" in text
@@ -62,7 +95,7 @@ def test_a_report_holds_what_is_worth_committing(runs, tmp_path):
     out = tmp_path / "results"
     written = write_report([runs], out, "icrl report runs --out results")
     assert {path.name for path in written} == {path.name for path in out.iterdir()}
-    assert {path.suffix for path in written} == {".json", ".txt", ".md", ".png", ".svg"}
+    assert {path.suffix for path in written} == {".json", ".txt", ".md", ".png", ".svg", ".csv", ".html"}
     assert len(json.loads((out / "scores.json").read_text())) == 5
     assert (out / "command.txt").read_text() == "icrl suite lap-grid\nicrl report runs --out results\n"
     text = (out / "table.md").read_text()

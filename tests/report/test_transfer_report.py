@@ -133,7 +133,10 @@ def test_what_an_ablation_costs(ablation):
         ("no-importance-sampling", 5),
         ("neither", 20),
     ]
-    lines = [[c.strip() for c in line.strip("|").split("|")] for line in ablation_table(cells).strip().splitlines()]
+    lines = [
+        [c.strip() for c in line.strip("|").split("|")]
+        for line in ablation_table(cells).markdown().strip().splitlines()
+    ]
     assert lines[2:] == [
         ["5", "on", "on", "2", "0", "2,500 ± 500", "-", "0.000", "-", "0", "2.5", "0.50", "7.0"],
         ["5", "on", "off", "0", "1", *["-"] * 8],  # its one run failed: it is not left out

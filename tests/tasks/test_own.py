@@ -1,5 +1,8 @@
 """A user's own environment: spaces, names, horizon, how episodes end, processes, and what is said when it fails."""
 
+import contextlib
+import os
+import signal
 import sys
 import time
 from typing import ClassVar
@@ -12,7 +15,7 @@ from gymnasium.wrappers import FlattenObservation, TimeLimit
 
 import icrl
 from icrl.agent.rollout import EnvStream
-from icrl.errors import InputError
+from icrl.errors import InputError, InputWarning
 from icrl.tasks.bundle import Elsewhere, Here
 from icrl.tasks.own import task_from_env
 from icrl.tasks.registry import make_scenario, make_task
@@ -237,11 +240,115 @@ def test_what_is_wrong_shows_when_the_task_is_made(changes, message):
         own(type("Wrong", (Walk,), changes))
 
 
-def test_a_reward_that_is_no_number_stops_the_run():
-    env = own(type("Rich", (Walk,), {"step": lambda self, a: (self.observe(), np.nan, False, False, {})})).make_env(1)
-    env.reset(seed=0)
+class Fails(Walk):
+    """Goes wrong, in the way that it is told, once an episode of a run (whose seed is not 0)
+    is at its third step."""
+
+    observation_space = Box(-np.inf, np.inf, (2,))
+    way = "raise"
+
+    def reset(self, *, seed=None, options=None):
+        self.run, self.steps = seed not in (None, 0), 0
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        self.steps += 1
+        observation, reward, _, _, info = super().step(action)
+        if self.run and self.steps == 3:
+            reward = {"nan": np.nan, "inf": -np.inf}.get(self.way, reward)
+            observation = {"shape": np.zeros(3), "lost": np.array([np.nan, 0])}.get(self.way, observation)
+            if self.way == "raise":
+                raise RuntimeError("the motor is hot")
+            if self.way == "die":
+                os._exit(7)
+            if self.way == "hang":
+                while True:
+                    with contextlib.suppress(Exception):  # an environment may take any error for its own
+                        time.sleep(1)
+        return observation, reward, False, False, info
+
+
+def fails(way, **options):
+    return own(type("Fails", (Fails,), {"way": way}), name="my:env", **options).make_env(2)
+
+
+def step_until_it_fails(env):
+    env.reset(seed=5)
+    for _ in range(2):
+        env.step(np.zeros((2, 1)))
+    try:
+        env.step(np.zeros((2, 1)))
+    finally:
+        env.close()
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize(
+    ("way", "message"),
+    [
+        ("raise", r"step\(.*\) of Fails raised RuntimeError: the motor is hot"),
+        ("nan", r"Fails paid a reward that is not a finite number \(nan\)"),
+        ("inf", r"Fails paid a reward that is not a finite number \(-inf\)"),
+        ("shape", r"Fails gave an observation of shape \(3,\), its space says \(2,\)"),
+        ("lost", r"Fails gave an observation that is not finite"),
+    ],
+)
+def test_what_goes_wrong_in_a_run_is_told_with_environment_seed_and_step(way, message, processes):
+    with pytest.raises(InputError, match=rf"{message}.*Fails, the episode of seed \d+, at step 3"):
+        step_until_it_fails(fails(way, processes=processes))
+
+
+def test_a_process_that_dies_is_told_with_environment_seeds_and_step():
+    with pytest.raises(InputError, match=r"my:env: a process .* \(exit code 7\).* Its episodes: seed \d+ at step 3"):
+        step_until_it_fails(fails("die", processes=2))
+
+
+@pytest.mark.parametrize(
+    ("processes", "message"),
+    [
+        (1, r"step of Fails, the episode of seed \d+, at step 3 did not come to an end within 1 s.*--env-timeout"),
+        (2, r"my:env: a step .* did not come to an end within 1 s.* Its episodes: seed \d+ at step 3"),
+    ],
+)
+def test_an_environment_that_hangs_is_given_up(processes, message):
+    with pytest.raises(InputError, match=message):
+        step_until_it_fails(fails("hang", processes=processes, env_timeout=1.0))
+    assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+
+
+def test_an_environment_may_hang_already_when_it_is_tried():
+    def sleeps(self, *, seed=None, options=None):
+        time.sleep(60)
+
+    with pytest.raises(InputError, match=r"a reset and 30 steps of .* \(seed 0\) did not come to an end within 0.5 s"):
+        own(type("Sleeps", (Walk,), {"reset": sleeps}), env_timeout=0.5)
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_time_limit_is_a_number_of_seconds(seconds):
+    with pytest.raises(InputError, match="env_timeout"):
+        own(env_timeout=seconds)
+
+
+def test_observations_outside_their_space_are_told_of_once_and_used_as_they_are():
+    class Far(Walk):
+        observation_space = Box(-1, 1, (2,))
+
+        def observe(self):
+            return np.array([7.5, 0.0], np.float32)
+
+    env = own(Far, name="far:once").make_env(2)
+    with pytest.warns(InputWarning, match="far:once gave .* entry 0 is 7.5, the space says -1 to 1"):
+        first = env.reset(seed=0)[0]
+    assert first[0, 0] == 7.5
+    # warnings are errors in tests: another one would end this here
+    assert env.step(np.zeros((2, 1)))[0][0, 0] == 7.5
+    assert own(Far, name="far:once").make_env(1).reset(seed=0)[0][0, 0] == 7.5
+
+
+def test_a_reward_that_is_no_number_shows_when_the_task_is_made():
     with pytest.raises(InputError, match="reward that is not a finite number"):
-        env.step(np.zeros((1, 1)))
+        own(type("Rich", (Walk,), {"step": lambda self, a: (self.observe(), np.nan, False, False, {})}))
 
 
 def test_discrete_observations_are_one_hot():

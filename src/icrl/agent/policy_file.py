@@ -6,7 +6,6 @@ metadata is of an earlier version, and is read as it is.
 
 import hashlib
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +16,13 @@ from icrl.agent.networks import PolicyLayers
 from icrl.agent.normalizer import RunningMoments
 from icrl.agent.state import ActionUnit, Policy
 from icrl.errors import InputError
+from icrl.files import read_bytes, write_whole
 from icrl.tasks.task import Task
 from icrl.types import AnyArray
 
 CHECKSUM = "checksum"
+MAX_BYTES = 10**9
+"""A policy of the sizes in use has less than a thousandth of this."""
 MAX_WEIGHT, MAX_LOG_STD = 1e10, 50.0
 """No training leads beyond these; float32 would overflow somewhere beyond them."""
 
@@ -40,19 +42,14 @@ def save_policy(policy: Policy, path: Path) -> None:
             "variance": policy.moments.variance,
             "num_seen": policy.moments.num_seen,
         }
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     tensors = {name: np.array(tensor, order="C") for name, tensor in tensors.items()}  # keeps the shape of a scalar
-    try:
-        temporary.write_bytes(save(tensors, metadata={CHECKSUM: _checksum(tensors)}))
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_whole(path, save(tensors, metadata={CHECKSUM: _checksum(tensors)}))
 
 
 def load_policy(path: Path, task: Task) -> Policy:
     """Read a policy for the task it was trained on."""
     try:
-        data = path.read_bytes()
+        data = read_bytes(path, MAX_BYTES)
         tensors = load(data)
         _check_sum(tensors, data)
         depth = sum(name.endswith(".weight") for name in tensors)

@@ -37,7 +37,7 @@ class EnvStream:
             self.observations = np.asarray(self.env.reset(options={"reset_mask": ended})[0], np.float32)
 
     def next_noise(self, rng: np.random.Generator, num_actions: int, memory: float) -> FloatArray:
-        """εₜ = ρ εₜ₋₁ + √(1 − ρ²) N(0, I): each draw is standard normal, and they go on in one direction for a while."""
+        """εₜ = ρ εₜ₋₁ + √(1 − ρ²) N(0, I): standard normal draws that go on in one direction for a while."""
         fresh = rng.standard_normal((self.env.num_envs, num_actions), dtype=np.float32)
         if self.noise is not None:
             fresh *= np.float32(math.sqrt(1.0 - memory**2))

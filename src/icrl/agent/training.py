@@ -8,15 +8,13 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from gymnasium.vector import VectorEnv
 
-from icrl.agent.cloning import Shown, clone, shown_steps
-from icrl.agent.forward_step import ForwardInfo, Pace, forward_step, generator
-from icrl.agent.rollout import sample_trajectories
+from icrl.agent.cloning import Shown, clone
+from icrl.agent.forward_step import ForwardInfo, Pace, forward_step
 from icrl.agent.shield import FORBIDDEN_ABOVE
-from icrl.agent.state import AgentState, init_agent, policy_of
+from icrl.agent.state import AgentState, init_agent
 from icrl.config import ForwardConfig
 from icrl.tasks.task import Task
 from icrl.types import BoolArray, CostFunction, IntArray, Trajectories

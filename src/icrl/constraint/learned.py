@@ -1,7 +1,10 @@
-"""`LearnedConstraint`: the artefact. NumPy in, NumPy out; two files on disk; neither needs jax nor pickle.
+"""`LearnedConstraint`: the artefact. NumPy in, NumPy out; two files on disk;
+neither needs jax nor pickle.
 
-A directory holds `constraint.safetensors` (zeta's layers, its table or its region) and `card.json` (what the inputs are, where it
-came from).
+A directory holds `constraint.safetensors` (zeta's layers, its table or its region) and `card.json` (what the
+inputs are, where it came from). A checksum ties them together. While a constraint takes the place
+of another, the new card lies beside the old one as `.card.json.next`: whatever moment a kill comes
+at, one of the two cards belongs to the tensors.
 """
 
 import hashlib
@@ -24,13 +27,26 @@ from icrl.constraint.network import Layer, Params, log_feasibility, logits
 from icrl.constraint.region import Region, RegionAxis
 from icrl.constraint.table import Table
 from icrl.errors import InputError
+from icrl.files import (
+    MOST_JSON_BYTES,
+    make_folder,
+    not_written,
+    read_bytes,
+    sync_folder,
+    write_whole,
+)
 from icrl.types import AnyArray, BoolArray, FloatArray
 
 if TYPE_CHECKING:  # a task needs gymnasium, using a learned constraint does not
     from icrl.tasks.task import Task
 
 TENSORS, CARD = "constraint.safetensors", "card.json"
+NEXT_CARD = f".{CARD}.next"
+"""The card of the constraint that is being saved."""
 FORMAT = "icrl-constraint-1"
+MAX_BYTES = 10**9
+"""Tensors of more bytes are refused: a constraint of the sizes in use has less than
+a thousandth of this."""
 MAX_WIDTH = 1_000_000
 """Most observations, and most actions, that a card may state: more means a damaged card."""
 
@@ -113,7 +129,8 @@ class LearnedConstraint:
         return replace(self, features=match(self.features, task))
 
     def save(self, directory: str | os.PathLike[str]) -> None:
-        """Write `constraint.safetensors` and `card.json`, each whole or not at all; a checksum ties them together."""
+        """Write `constraint.safetensors` and `card.json`. A kill at any moment
+        leaves the old one or this."""
         tensors = _tensors(self)
         data = save_tensors({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()})
         definition = _definition(self)
@@ -123,21 +140,23 @@ class LearnedConstraint:
         except (TypeError, ValueError) as error:
             raise InputError(f"the constraint's card holds what JSON cannot: {error}. Use plain values.") from error
         path = Path(directory)
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            _write_whole(path / TENSORS, data)
-            _write_whole(path / CARD, (text + "\n").encode())
-        except OSError as error:
-            raise InputError(
-                f"cannot write the constraint to {path} ({error.strerror}): give a directory that can be made or "
-                "written to."
-            ) from error
+        make_folder(path)
+        _settle(path)
+        write_whole(path / NEXT_CARD, (text + "\n").encode())
+        write_whole(path / TENSORS, data)
+        _settle(path)
 
 
 def load_constraint(directory: str | os.PathLike[str]) -> LearnedConstraint:
     """Read a constraint that `LearnedConstraint.save` wrote; anything else is an `InputError`."""
     path = Path(directory)
-    data, text = _read(path / TENSORS), _read(path / CARD)
+    data = _read(path / TENSORS, MAX_BYTES)
+    next_card = path / NEXT_CARD
+    # a kill came between the two files: the card that belongs to these tensors is the next one
+    if next_card.exists() and _ties(next_card, data) and not _ties(path / CARD, data):
+        text = _read(next_card, MOST_JSON_BYTES)
+    else:
+        text = _read(path / CARD, MOST_JSON_BYTES)
     try:
         card = json.loads(text, parse_constant=_finite, parse_float=_finite)
         definition, provenance = card["definition"], card["provenance"]
@@ -383,22 +402,37 @@ def _checksum(definition: dict[str, Any], data: bytes) -> str:
     return hashlib.sha256(json.dumps(definition, sort_keys=True).encode() + data).hexdigest()
 
 
-def _read(path: Path) -> bytes:
+def _ties(card: Path, data: bytes) -> bool:
+    """Does this card belong to the tensors `data`? A card that cannot be read does not."""
+    try:
+        content = json.loads(read_bytes(card, MOST_JSON_BYTES))
+        return bool(content["checksum"] == _checksum(content["definition"], data))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False
+
+
+def _settle(path: Path) -> None:
+    """Where the next card belongs to the tensors that are there, it becomes the card."""
+    try:
+        data = read_bytes(path / TENSORS, MAX_BYTES)
+    except FileNotFoundError:
+        return  # nothing was saved here yet
+    except OSError as error:
+        raise not_written(path / TENSORS, error) from error
+    if not _ties(path / NEXT_CARD, data):
+        return
+    try:
+        os.replace(path / NEXT_CARD, path / CARD)
+        sync_folder(path)
+    except OSError as error:
+        raise not_written(path / CARD, error) from error
+
+
+def _read(path: Path, most_bytes: int) -> bytes:
     """The bytes of a file that must exist."""
     try:
-        return path.read_bytes()
+        return read_bytes(path, most_bytes)
     except OSError as error:
         raise InputError(
             f"cannot read {path} ({error.strerror}): a learned constraint is a directory with {TENSORS} and {CARD}."
         ) from error
-
-
-def _write_whole(path: Path, data: bytes) -> None:
-    """Write to a temporary file beside `path`, then move it into place."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(data)
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

@@ -9,6 +9,7 @@ import numpy as np
 from icrl.demos.dataset import Demonstrations, actions_outside, find_mismatches, outside_box
 from icrl.tasks.task import Task
 from icrl.types import AnyArray, FloatArray, IntArray
+from icrl.words import in_markup
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -334,7 +335,6 @@ def _percent(share: float) -> str:
 def render_report(report: DemosReport) -> "Group":
     """The report as a rich renderable: facts, a table of columns, then findings."""
     from rich.console import Group
-    from rich.markup import escape
     from rich.table import Table
 
     shortest, median, longest = report.lengths
@@ -346,14 +346,16 @@ def render_report(report: DemosReport) -> "Group":
         f"repeated episodes {report.duplicate_episodes}, repeated steps {report.duplicate_rows:.1%}; all finite",
     ]
     if report.actions_outside is not None:
-        facts.append(f"action values outside the space of {escape(report.task or '')}: {report.actions_outside}")
+        facts.append(
+            f"action values outside the space of {in_markup(report.task or '')}: {report.actions_outside}",
+        )
     table = Table("column", "low", "mean", "high", "coverage")
     for column in report.columns:
         cells = (f"{value:.4g}" for value in (column.low, column.mean, column.high))
-        table.add_row(escape(column.name), *cells, _percent(column.coverage))
+        table.add_row(in_markup(column.name), *cells, _percent(column.coverage))
     findings = [
         f"[bold {'red' if f.fatal else 'yellow'}]{'ERROR' if f.fatal else 'warning'}[/] "
-        + escape(f"{f.what}: {f.meaning}. To do: {f.advice.rstrip('.')}.")
+        + in_markup(f"{f.what}: {f.meaning}. To do: {f.advice.rstrip('.')}.")
         for f in report.findings
     ]
     return Group(*facts, table, *(findings or ["[green]nothing to be wary of[/]"]))

@@ -18,6 +18,13 @@ from icrl.types import AnyArray, BoolArray, FloatArray, Trajectories
 MAX_BYTES = 8 * 10**9
 """Larger arrays are refused: the pipes keep all demonstrations in memory."""
 
+FREE_BYTES = 250 * 10**6
+"""What a packed file may declare, and padding may take, whatever the data: one-hot
+arrays pack very well."""
+MOST_INFLATION = 200
+"""Beyond that, so many times what the data take themselves. Deflate reaches
+1,000, on zeros alone."""
+
 REWARDS_UNKNOWN = {"rewards": "unknown"}
 """The card's entry where a file held no rewards."""
 
@@ -126,9 +133,13 @@ def _require_alike(index: int, episode: Episode, first: Episode) -> None:
 def _pad(parts: Sequence[AnyArray], lengths: AnyArray) -> AnyArray:
     shape = (len(parts), int(np.max(lengths)), *parts[0].shape[1:])
     dtype = np.result_type(*{part.dtype for part in parts})
-    if np.prod(shape, dtype=float) * dtype.itemsize > MAX_BYTES:
+    needed = np.prod(shape, dtype=float) * dtype.itemsize
+    most = min(MAX_BYTES, max(FREE_BYTES, MOST_INFLATION * sum(part.nbytes for part in parts)))
+    if needed > most:
         raise InputError(
-            f"padding {shape[0]} episodes to the longest of {shape[1]} steps needs over {MAX_BYTES // 10**9} GB: "
+            f"padding {shape[0]} episodes to the longest of {shape[1]} steps needs "
+            f"{needed / 1e9:.2f} GB, the most is "
+            f"{most / 1e9:.2f} GB here: "
             "select fewer episodes, or cut the longest into pieces."
         )
     padded = np.zeros(shape, dtype)

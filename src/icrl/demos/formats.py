@@ -9,6 +9,7 @@ from icrl.demos.formats_minari import find_minari, load_minari, minari_data_fold
 from icrl.demos.formats_npz import load_npz, save_npz
 from icrl.demos.formats_table import ColumnMapping, load_csv, load_parquet, save_csv, save_parquet
 from icrl.errors import InputError
+from icrl.files import make_folder, require_regular
 
 __all__ = ["ColumnMapping", "load_demos", "save_demos"]
 
@@ -43,6 +44,7 @@ def save_demos(demos: Demonstrations, path: str | os.PathLike[str]) -> None:
     path = Path(path)
     if path.suffix not in savers:
         raise InputError(f"{path}: the suffix {path.suffix!r} is unknown, expected one of {', '.join(SUFFIXES)}.")
+    make_folder(path.parent)
     savers[path.suffix](demos, path)
 
 
@@ -52,6 +54,8 @@ def _load_file(path: Path, columns: ColumnMapping | None) -> Demonstrations:
             f"{path}: the suffix {path.suffix!r} is unknown, expected one of {', '.join(SUFFIXES)}, "
             "a folder of such files, or the folder of a Minari dataset."
         )
+    if path.exists():
+        require_regular(path)
     if path.suffix == ".npz":
         return load_npz(path)
     return load_csv(path, columns) if path.suffix == ".csv" else load_parquet(path, columns)

@@ -11,6 +11,7 @@ import numpy as np
 from icrl.demos.dataset import REWARDS_UNKNOWN, Demonstrations, Episode, stack_episodes, to_floats
 from icrl.demos.reading import reading, require_extra, require_size
 from icrl.errors import InputError
+from icrl.files import MOST_JSON_BYTES, read_bytes, require_regular
 from icrl.types import AnyArray
 
 DATA_FILE = "main_data.hdf5"
@@ -48,7 +49,7 @@ def load_minari(folder: Path) -> Demonstrations:
     if data is None:
         raise InputError(f"{folder}: not a Minari dataset: it has no metadata.json.")
     with reading(data / "metadata.json", "Minari metadata"):
-        metadata = json.loads((data / "metadata.json").read_text(encoding="utf-8"))
+        metadata = json.loads(read_bytes(data / "metadata.json", MOST_JSON_BYTES))
         if not isinstance(metadata, dict):
             raise InputError(f"holds a JSON {type(metadata).__name__}, expected an object.")
         if metadata.get("data_format", "hdf5") != "hdf5":
@@ -66,6 +67,8 @@ def load_hdf5(path: Path, card: dict[str, Any]) -> Demonstrations:
         import h5py
     except ImportError as error:
         raise require_extra("h5py", "minari", path) from error
+    with reading(path, "Minari HDF5"):
+        require_regular(path)
     with reading(path, "Minari HDF5"), h5py.File(path, "r") as file:
         numbers = sorted(int(match[1]) for key in file if (match := re.fullmatch(r"episode_(\d{1,9})", key)))
         if not numbers:

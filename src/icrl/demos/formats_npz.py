@@ -8,9 +8,10 @@ from typing import IO, Any
 
 import numpy as np
 
-from icrl.demos.dataset import REWARDS_UNKNOWN, Demonstrations, to_floats
-from icrl.demos.reading import reading, require_size, write_atomically
+from icrl.demos.dataset import MAX_BYTES, REWARDS_UNKNOWN, Demonstrations, to_floats
+from icrl.demos.reading import read_npz, reading
 from icrl.errors import InputError
+from icrl.files import write_through
 from icrl.types import AnyArray, Trajectories
 
 REQUIRED = ("observations", "actions", "lengths")
@@ -21,7 +22,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 def load_npz(path: Path) -> Demonstrations:
     """Read `observations`, `actions`, `lengths`, and `rewards` and `card` where there are any."""
     with reading(path, "npz"):
-        arrays = _read_arrays(path)
+        arrays = read_npz(path, (*REQUIRED, "rewards", "card"), MAX_BYTES)
         missing = [name for name in REQUIRED if name not in arrays]
         if missing:
             raise InputError(
@@ -54,7 +55,7 @@ def save_npz(demos: Demonstrations, path: Path) -> None:
                 np.lib.format.write_array(data, np.asarray(arrays[name], order="C"), allow_pickle=False)
                 archive.writestr(member, data.getvalue())
 
-    write_atomically(path, write)
+    write_through(path, write)
 
 
 def build_demos(arrays: dict[str, AnyArray], card: dict[str, Any]) -> Demonstrations:
@@ -105,35 +106,3 @@ def _names(value: object, key: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise InputError(f"{key} in its card is {value!r:.60}, expected a list of names.")
     return tuple(value)
-
-
-def _read_arrays(path: Path) -> dict[str, AnyArray]:
-    with zipfile.ZipFile(path) as archive:
-        members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
-        require_size(sum(info.file_size for info in members))
-        wanted = {*REQUIRED, "rewards", "card"}
-        named = {info.filename.removesuffix(".npy"): info for info in members}
-        # Members of other names are never unpacked, but their names help in the message about missing ones.
-        return {
-            name: _parse_array(name, archive.read(info)) if name in wanted else np.empty(0)
-            for name, info in named.items()
-        }
-
-
-def _parse_array(name: str, data: bytes) -> AnyArray:
-    stream = io.BytesIO(data)
-    version = np.lib.format.read_magic(stream)
-    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read_header(stream)
-    if dtype.hasobject:
-        raise InputError(f"{name} holds pickled Python objects, which are never loaded: save plain numeric arrays.")
-    # The declared shape is held against the bytes there are before NumPy allocates it.
-    declared = dtype.itemsize
-    for extent in shape:
-        declared *= extent
-    if declared != len(data) - stream.tell():
-        raise InputError(
-            f"{name} declares shape {list(shape)} ({declared} bytes) but holds {len(data) - stream.tell()} bytes."
-        )
-    stream.seek(0)
-    return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -13,13 +14,19 @@ import numpy as np
 
 from icrl.demos.dataset import REWARDS_UNKNOWN, Demonstrations, Episode, stack_episodes, to_floats
 from icrl.demos.formats_npz import format_card, parse_card
-from icrl.demos.reading import reading, require_extra, require_size, write_atomically
+from icrl.demos.reading import reading, require_extra, require_size
 from icrl.errors import InputError, unknown_name
+from icrl.files import write_through
 from icrl.types import AnyArray
 
 INTEGER = re.compile(r"\s*[+-]?\d{1,18}\s*")
 CARD_KEY = b"icrl_card"
 """Key of the card in a Parquet file's own metadata."""
+MOST_COLUMNS = 10_000
+"""More columns are refused."""
+MOST_CSV_BYTES = 10**9
+"""A larger CSV is refused: as text in memory it takes ten times its size. npz and
+Parquet take their own."""
 DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 """What other programs put between columns, where a comma belongs."""
 
@@ -80,14 +87,15 @@ def _by_number(names: list[str]) -> tuple[str, ...]:
 def load_csv(path: Path, columns: ColumnMapping | None = None) -> Demonstrations:
     """Read a CSV file with a header line."""
     with reading(path, "CSV"):
-        require_size(path.stat().st_size)
+        require_size(path.stat().st_size, MOST_CSV_BYTES)
         with path.open(newline="", encoding="utf-8-sig") as stream:
             rows = csv.reader(stream, strict=True)
             header = next(rows, [])
             _require_commas(header)
             _require_header(header)
             mapping = columns or infer_mapping(header)
-            wanted = {name: header.index(name) for name in _used(mapping, header)}
+            places = {name: index for index, name in enumerate(header)}
+            wanted = {name: places[name] for name in _used(mapping, header)}
             texts: dict[str, list[str]] = {name: [] for name in wanted}
             lines: list[int] = []
             for row in rows:
@@ -142,7 +150,7 @@ def save_csv(demos: Demonstrations, path: Path) -> None:
         text.flush()
         text.detach()
 
-    write_atomically(path, write)
+    write_through(path, write)
 
 
 def save_parquet(demos: Demonstrations, path: Path) -> None:
@@ -153,7 +161,7 @@ def save_parquet(demos: Demonstrations, path: Path) -> None:
     except ImportError as error:
         raise require_extra("pyarrow", "tables", path) from error
     table = pa.table(_flatten(demos)).replace_schema_metadata({CARD_KEY: format_card(demos).encode()})
-    write_atomically(path, lambda stream: pq.write_table(table, stream, write_page_checksum=True))
+    write_through(path, lambda stream: pq.write_table(table, stream, write_page_checksum=True))
 
 
 def _flatten(demos: Demonstrations) -> dict[str, AnyArray]:
@@ -187,8 +195,16 @@ def _require_commas(header: list[str]) -> None:
 
 
 def _require_header(header: list[str]) -> None:
-    if len(set(header)) != len(header):
-        twice = next(name for name in header if header.count(name) > 1)
+    if len(header) > MOST_COLUMNS:
+        raise InputError(
+            f"has {len(header):,} columns, the most that is read is {MOST_COLUMNS:,}: leave out "
+            "those that hold "
+            "neither observations nor actions; if you expect fewer, lines and columns are "
+            "interchanged."
+        )
+    counts = Counter(header)
+    if len(counts) != len(header):
+        twice = next(name for name, count in counts.items() if count > 1)
         raise InputError(f"two columns are called {twice!r}: names must differ.")
 
 
@@ -197,8 +213,9 @@ def _used(mapping: ColumnMapping, header: list[str]) -> list[str]:
     roles = [(role, name) for role, name in single.items() if name is not None]
     roles += [("observations", name) for name in mapping.observations]
     roles += [("actions", name) for name in mapping.actions]
+    known = set(header)
     for role, name in roles:
-        if name not in header:
+        if name not in known:
             raise InputError(
                 f"{unknown_name('column', name, header)} Say which with --columns.{role}"
                 f"{' (or None)' if role in single else ''}; in Python icrl.ColumnMapping({role}=...)."

@@ -11,7 +11,7 @@ from icrl.errors import InputError
 
 HOW_TO_INSTALL = (
     "Stable-Baselines3 or PyTorch is not installed. PyTorch first, from the index that has its CPU build: "
-    "pip install torch==2.13.0, then: pip install 'icrl[sb3]'"
+    "pip install 'icrl[sb3]'"
 )
 
 

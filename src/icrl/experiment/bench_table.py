@@ -10,6 +10,8 @@ from icrl.config import Respect
 from icrl.experiment.bench import BUDGETS, Result, as_json, load_warning, machine_facts, run_setting
 from icrl.experiment.bench_meters import Setting, forward_config
 from icrl.experiment.run_directory import write_json
+from icrl.files import make_folder
+from icrl.words import say
 
 MEANINGS = {
     "raw": "physics alone",
@@ -70,7 +72,7 @@ def bench_throughput(settings: list[Setting], out: Path, command: str, console: 
         console.print(f"Warning: {warning}", style="yellow", highlight=False)
     table = throughput_table()
     done: list[tuple[Setting, dict[str, Result]]] = []
-    out.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(out.parent)
     with Progress(console=console, transient=True) as bar:
         task = bar.add_task("", total=len(settings))
         for setting in settings:
@@ -87,4 +89,4 @@ def bench_throughput(settings: list[Setting], out: Path, command: str, console: 
     )
     for line in peer_lines(done):
         console.print(line, highlight=False)
-    console.print(f"Wrote {out}", highlight=False, soft_wrap=True)
+    say(console, f"Wrote {out}")

@@ -16,7 +16,8 @@ from icrl.demos.dataset import Demonstrations
 from icrl.demos.formats import save_demos
 from icrl.demos.scripted import play_script, script_demos
 from icrl.evaluate import Truth, evaluate_policy, judge
-from icrl.experiment.run_directory import library_versions, make_folder, to_json
+from icrl.experiment.run_directory import library_versions, to_json
+from icrl.files import make_folder
 from icrl.tasks.task import Scenario
 
 _EPISODES = 100

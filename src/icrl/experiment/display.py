@@ -9,16 +9,26 @@ from rich.live import Live
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
+from rich.text import Text
 
+from icrl.experiment.callbacks import Callback
 from icrl.experiment.methods import Snapshot
 from icrl.rounds import Progress
+from icrl.words import say, shown
 
 _SHOWN_ROUNDS = 12
 _COLUMNS = ("round", "steps", "steps/s", "return", "cost", "cost D", "cost S", "KL o→n", "KL n→o", "λ")
 """Mean cost 1 − ζ in training, of the demonstrations D and of the samples S; KL(old ‖ new), KL(new ‖ old)."""
 
 
-class LiveDisplay:
+LEGEND = (
+    "return: of the sampled episodes; cost: mean 1 − ζ in training, D: of the demonstrations, S: of the samples;\n"
+    "KL o→n, n→o: how far ζ moved in the round (nats); λ: Lagrange multiplier (0 where the episode ends instead)"
+)
+"""What the columns mean, said once."""
+
+
+class LiveDisplay(Callback):
     """Round, steps, steps/s, ETA; the agent's return; cost of demos and samples, KLs, multiplier."""
 
     def __init__(self, title: str, total_steps: int, console: Console | None = None) -> None:
@@ -41,7 +51,8 @@ class LiveDisplay:
         if self.console.is_terminal:
             self.live.start()
         else:
-            self.console.print(self.title, highlight=False, soft_wrap=True)
+            say(self.console, self.title)
+            say(self.console, LEGEND)
         return self
 
     def __exit__(
@@ -53,19 +64,19 @@ class LiveDisplay:
             self.live.update(self._render())
             self.live.stop()
 
-    def progressed(self, progress: Progress) -> None:
+    def on_update(self, progress: Progress) -> None:
         """A policy update was made."""
         self.steps, self.rounds = progress.steps, progress.rounds
         self._update_bar()
 
-    def round_done(self, snapshot: Snapshot, metrics: dict[str, Any]) -> None:
+    def on_round(self, snapshot: Snapshot, metrics: dict[str, Any]) -> None:
         """A round was finished."""
         self.rounds_done, self.rounds, self.steps = snapshot.number + 1, snapshot.rounds, snapshot.steps
         self.rows.append(_row(snapshot, metrics))
         self._update_bar()
         if not self.console.is_terminal:
             line = "  ".join(f"{name} {value}" for name, value in zip(_COLUMNS, self.rows[-1], strict=True))
-            self.console.print(line, highlight=False, soft_wrap=True)
+            say(self.console, line)
 
     def _update_bar(self) -> None:
         speed = self.steps / max(time.perf_counter() - self.started, 1e-9)
@@ -79,30 +90,39 @@ class LiveDisplay:
     def _render(self) -> RenderableType:
         # Ten columns must fit into the 80 of an ordinary terminal: no frame, one space between them.
         table = Table(
-            title=self.title, title_justify="left", header_style="bold underline", box=None, padding=(0, 1, 0, 0)
+            title=shown(self.title),
+            title_justify="left",
+            header_style="bold underline",
+            box=None,
+            padding=(
+                0,
+                1,
+                0,
+                0,
+            ),
         )
         for name in _COLUMNS:
             table.add_column(name, justify="right", no_wrap=True)
         for row in self.rows[-_SHOWN_ROUNDS:]:
             table.add_row(*row)
-        return Group(table, self.bar)
+        return Group(table, self.bar, Text(LEGEND, style="dim"))
 
 
 def _row(snapshot: Snapshot, metrics: dict[str, Any]) -> tuple[str, ...]:
     """What a person wants to see of a round; the rest is in metrics.jsonl."""
 
-    def shown(name: str, form: str) -> str:
+    def value(name: str, form: str) -> str:
         return format(metrics[name], form) if name in metrics else "-"
 
     return (
         f"{snapshot.number + 1}/{snapshot.rounds}",
         f"{snapshot.steps:,}",
         f"{snapshot.steps / max(metrics['seconds'], 1e-9):,.0f}",
-        shown("agent/return", ".1f"),
-        shown("agent/cost", ".3f"),
-        shown("constraint/cost_demos", ".3f"),
-        shown("constraint/cost_samples", ".3f"),
-        shown("constraint/kl_old_new", ".3g"),
-        shown("constraint/kl_new_old", ".3g"),
-        shown("agent/multiplier", ".2f"),
+        value("agent/return", ".1f"),
+        value("agent/cost", ".3f"),
+        value("constraint/cost_demos", ".3f"),
+        value("constraint/cost_samples", ".3f"),
+        value("constraint/kl_old_new", ".3g"),
+        value("constraint/kl_new_old", ".3g"),
+        value("agent/multiplier", ".2f"),
     )

@@ -1,6 +1,8 @@
 """What a run starts from: a scenario by name, and demonstrations, given or shipped, checked against it."""
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,9 +11,10 @@ from icrl.demos.dataset import Demonstrations, check_against, shipped_demos
 from icrl.demos.fitting import fit_to_task
 from icrl.demos.formats import ColumnMapping, load_demos
 from icrl.errors import InputError
+from icrl.experiment.parsing import parse_as
 from icrl.tasks.factories import blamed, find_function
 from icrl.tasks.options import EnvOptions
-from icrl.tasks.registry import make_scenario
+from icrl.tasks.registry import SCENARIOS, make_scenario
 from icrl.tasks.task import Scenario
 from icrl.types import AnyArray, BoolArray
 
@@ -41,6 +44,13 @@ def open_demos(
     return demos, source
 
 
+def demos_as_they_are(source: str, columns: ColumnMapping | None = None) -> Demonstrations:
+    """Demonstrations by that name, where the task is not at hand to hold them against."""
+    if source.startswith(SHIPPED):
+        return load_demos(shipped_demos(source.removeprefix(SHIPPED)))
+    return load_demos(source, columns)
+
+
 def open_demos_if_any(
     source: str | None, scenario: Scenario, columns: ColumnMapping | None = None
 ) -> tuple[Demonstrations | None, str | None]:
@@ -48,20 +58,61 @@ def open_demos_if_any(
     return (None, None) if source is None and scenario.demos is None else open_demos(source, scenario, columns)
 
 
-def scenario_of_run(config: dict[str, Any]) -> Scenario:
-    """The scenario of a run by its `config.json`: one of ours by its name, a user's own as it was described then."""
-    said = _object(config, "env") or {}
-    names = said.get("feature_names")
-    if not isinstance(config.get("task"), str):
-        raise InputError(f"config.json names no task: expected a name, got {config.get('task')!r}. Is it a run's?")
-    if names is not None and not isinstance(names, list):
-        raise InputError(f"config.json: feature_names must be a list of names, got {names!r}.")
-    options = EnvOptions(
-        horizon=said.get("horizon"),
-        feature_names=None if names is None else tuple(str(name) for name in names),
-        processes=said.get("processes"),
-    )
-    return make_scenario(str(config.get("task")), options)
+def scenario_of_run(
+    config: dict[str, Any],
+    *,
+    directory: Path | None = None,
+    task: str | None = None,
+    allow_import: bool = False,
+) -> Scenario:
+    """The scenario of a run by its `config.json`: one of ours by its name, a user's own
+    as it was described then.
+
+    A run may come from anybody, and to import a module is to execute it: a task `module:function`
+    that only the run names is imported with `allow_import` alone. A `task` that the user names
+    stands in its place. Modules are never looked for in the run's own `directory`.
+    """
+    name = config.get("task") if task is None else task
+    if not isinstance(name, str):
+        raise InputError(
+            f"config.json names no task: expected a name, got {name!r}. Is it a run's?",
+        )
+    said = config.get("env")
+    options: EnvOptions = EnvOptions() if said is None else parse_as(EnvOptions, said, "config.json: env")
+    if must_import(name):
+        if task is None and not allow_import:
+            raise ImportRefused(
+                f"this run's task is {name}, a function that the run names and that would be "
+                "executed. If you know "
+                "the module and trust it, say so with --allow-import, or name the task yourself: "
+                f"--task {name}"
+            )
+        _require_elsewhere(directory, name)
+    return make_scenario(name, options)
+
+
+class ImportRefused(InputError):
+    """A run names code that the user has not allowed to be executed."""
+
+
+def must_import(name: str) -> bool:
+    """To make the task called `name`, a module that the name itself names is imported."""
+    return name not in SCENARIOS and ":" in name
+
+
+def _require_elsewhere(directory: Path | None, name: str) -> None:
+    """Raise `InputError` where Python would look for modules in a run's own folder: its
+    author could put one there."""
+    if directory is None:
+        return
+    own = directory.resolve()
+    for place in {Path.cwd(), *(Path(entry or ".") for entry in sys.path)}:
+        if own in (place.resolve(), *place.resolve().parents):
+            raise InputError(
+                f"{place} is (in) the run's own folder, from which nothing is imported, and Python "
+                "would look for "
+                f"{name} there: go to another folder, and name the run by its path."
+            )
 
 
 def with_truth(scenario: Scenario, name: str) -> Scenario:
@@ -97,24 +148,6 @@ def demos_of_run(config: dict[str, Any], scenario: Scenario) -> Demonstrations:
 
 def columns_of_run(config: dict[str, Any]) -> ColumnMapping | None:
     """Which column of a run's demonstrations holds what, where that was said."""
-    said = _object(config, "columns")
-    if said is None:
-        return None
-    if not all(isinstance(said.get(what), list) for what in ("observations", "actions")):
-        raise InputError(f"config.json: columns must list observations and actions, got {said!r}.")
-    observations, actions = (tuple(str(name) for name in said[what]) for what in ("observations", "actions"))
-    return ColumnMapping(
-        observations=observations,
-        actions=actions,
-        episode=said.get("episode"),
-        step=said.get("step"),
-        reward=said.get("reward"),
-    )
-
-
-def _object(config: dict[str, Any], name: str) -> dict[str, Any] | None:
-    """An entry of a `config.json` that holds named values, or nothing."""
-    found = config.get(name)
-    if found is not None and not isinstance(found, dict):
-        raise InputError(f"config.json: {name} must hold named values, got {found!r}: it is damaged.")
-    return found
+    said = config.get("columns")
+    columns: ColumnMapping | None = None if said is None else parse_as(ColumnMapping, said, "config.json: columns")
+    return columns

@@ -3,19 +3,22 @@
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from icrl.agent.policy_file import save_policy
 from icrl.config import LearnConfig, require
 from icrl.constraint.learned import LearnedConstraint
 from icrl.demos.dataset import Demonstrations
 from icrl.demos.formats_table import ColumnMapping
+from icrl.errors import InputError
 from icrl.evaluate import Truth, judge, play_episodes
+from icrl.experiment.callbacks import Callback, Started, StopRun
 from icrl.experiment.constraint_scores import VisitedPairs, forbidden_share, score_constraint
 from icrl.experiment.making import check_method, run_method
 from icrl.experiment.methods import Snapshot
+from icrl.experiment.provenance import config_digest
 from icrl.experiment.run_directory import CONSTRAINT, POLICY, RunDirectory, library_versions, to_json
-from icrl.interrupts import uninterrupted
+from icrl.interrupts import heed_interrupts, uninterrupted
 from icrl.rounds import Progress, num_rounds
 from icrl.tasks.options import EnvOptions
 from icrl.tasks.task import Scenario
@@ -45,16 +48,6 @@ class RunSpec:
     """Which column of a table of demonstrations holds what; None: told by their names."""
 
 
-class Display(Protocol):
-    """Something that shows a run while it goes on."""
-
-    def progressed(self, progress: Progress) -> None:
-        """A policy update was made."""
-
-    def round_done(self, snapshot: Snapshot, metrics: dict[str, Any]) -> None:
-        """A round was finished; `metrics` is what was logged of it."""
-
-
 def check_run(
     spec: RunSpec,
     scenario: Scenario,
@@ -75,52 +68,79 @@ def run_learning(
     scenario: Scenario,
     demos: Demonstrations | None,
     directory: Path,
-    display: Display,
+    display: Callback,
     constraint: LearnedConstraint | None = None,
 ) -> tuple[Scores, Snapshot]:
     """Make the run; after every round its directory holds the metrics, the constraint and the policy so far.
 
-    With a `constraint` (that of `spec.constraint`) it is transferred, and none is learned.
+    With a `constraint` (that of `spec.constraint`) it is transferred, and none is learned. `display` looks on:
+    `Callbacks([...])` for several; one that raises `StopRun` ends the run after the last finished round.
     """
     rounds = check_run(spec, scenario, demos, directory, constraint)
+    with RunDirectory(directory).held():
+        return _make_run(spec, scenario, demos, directory, display, constraint, rounds)
+
+
+def _make_run(
+    spec: RunSpec,
+    scenario: Scenario,
+    demos: Demonstrations | None,
+    directory: Path,
+    display: Callback,
+    constraint: LearnedConstraint | None,
+    rounds: int,
+) -> tuple[Scores, Snapshot]:
+    """The run itself, in a directory that nobody else writes."""
     run = RunDirectory(directory)
-    run.begin({"command": "learn" if constraint is None else "transfer", **to_json(spec)})
-    card = {
-        "method": spec.method,
-        "task": spec.task,
-        "seed": spec.seed,
-        "preset": spec.preset,
-        "versions": library_versions(),
-    }
+    config = {"command": "learn" if constraint is None else "transfer", **to_json(spec)}
+    run.begin(config)
+    finished: list[Snapshot] = []
+    card = {name: getattr(spec, name) for name in ("method", "task", "seed", "preset")}
+    card["config"] = config_digest(to_json(spec.config))
+    card["versions"] = library_versions()
     visited = VisitedPairs(None if demos is None else demos.trajectories)
-    display.progressed(Progress(0, rounds))
+    display.on_start(Started(directory, config, rounds))
+    display.on_update(Progress(0, rounds))
     started = time.perf_counter()
 
     def save(snapshot: Snapshot) -> None:
+        heed_interrupts()
         truth = _judge_if_known(scenario, snapshot.samples)
         visited.add(snapshot.samples, snapshot.number, snapshot.evidence_weights)
-        metrics: dict[str, Any] = {
-            "round": snapshot.number,
-            "steps": snapshot.steps,
-            "seconds": time.perf_counter() - started,
-            **snapshot.metrics,
-            **({} if truth is None else {f"truth/{name}": value for name, value in truth._asdict().items()}),
-        }
+        metrics = _metrics_of(snapshot, time.perf_counter() - started, truth)
         with uninterrupted():
             save_policy(snapshot.policy, directory / POLICY)
             if snapshot.constraint is not None:
                 snapshot.constraint.save(directory / CONSTRAINT)
             visited.save(directory)
             run.log(metrics)
-            display.round_done(snapshot, metrics)
+            finished[:] = [snapshot]
+            display.on_round(snapshot, metrics)
 
-    last = run_method(spec.method, scenario, demos, constraint, spec.config, spec.seed, card, save, display.progressed)
+    try:
+        last = run_method(
+            spec.method, scenario, demos, constraint, spec.config, spec.seed, card, save, display.on_update
+        )
+    except StopRun as stop:
+        if not finished:
+            raise InputError(f"{directory}: a callback stopped the run before its first round was over.") from stop
+        last = finished[0]
     seconds = time.perf_counter() - started
     played = play_episodes(scenario.task, last.policy, spec.episodes, spec.seed)
     truth = _judge_if_known(scenario, played)
     scores = make_scores(spec, demos, last.steps, truth, seconds)
-    run.finish(scores, _beside_the_scores(spec, scenario, demos, last, visited, played, truth))
+    details = _beside_the_scores(spec, scenario, demos, last, visited, played, truth)
+    run.finish(scores, details)
+    display.on_end(scores, details)
     return scores, last
+
+
+def _metrics_of(snapshot: Snapshot, seconds: float, truth: Truth | None) -> dict[str, Any]:
+    """A line of `metrics.jsonl`; `truth/...` is what no learner could know."""
+    metrics = {"round": snapshot.number, "steps": snapshot.steps, "seconds": seconds, **snapshot.metrics}
+    if truth is not None:
+        metrics |= {f"truth/{name}": value for name, value in truth._asdict().items()}
+    return metrics
 
 
 def _beside_the_scores(

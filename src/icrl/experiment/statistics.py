@@ -12,7 +12,10 @@ from icrl.errors import InputError
 from icrl.types import AnyArray, FloatArray
 
 COLLAPSED_ABOVE = 0.5
-"""A seed whose violation rate ends above this has collapsed: it lives in the forbidden part of the world."""
+"""A seed has collapsed that violates at least this share as often as agents that know of no constraint;
+where nothing is known of those, one that violates on more than this share of its steps."""
+LEAST_NOMINAL = 0.02
+"""Where agents that know of no constraint violate on fewer steps than this, half of it is noise."""
 
 Statistic = Callable[[AnyArray], FloatArray]
 """Scores [..., n] -> [...]."""
@@ -81,9 +84,16 @@ def probability_of_improvement(scores: AnyArray, others: AnyArray) -> float:
     return float(np.mean((x > y) + 0.5 * (x == y)))
 
 
-def num_collapsed(violation_rates: AnyArray) -> int:
-    """Seeds that ended in the forbidden part of the world: Σᵢ 1[rateᵢ > 0.5]. [n]."""
-    return int(np.sum(_checked(violation_rates) > COLLAPSED_ABOVE))
+def num_collapsed(violation_rates: AnyArray, nominal_rate: float | None = None) -> int:
+    """Seeds that ended as if there were no constraint: Σᵢ 1[rateᵢ ≥ ½ nominal rate], or Σᵢ 1[rateᵢ > ½]. [n].
+
+    On LapGridWorld agents that know of no constraint violate on 0.46 of their steps: one limit for all tasks would call
+    none of them collapsed.
+    """
+    rates = _checked(violation_rates)
+    if nominal_rate is None or nominal_rate < LEAST_NOMINAL:
+        return int(np.sum(rates > COLLAPSED_ABOVE))
+    return int(np.sum(rates >= COLLAPSED_ABOVE * nominal_rate))
 
 
 def _checked(scores: AnyArray) -> FloatArray:

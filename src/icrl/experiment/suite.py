@@ -3,8 +3,7 @@
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,9 +13,11 @@ from icrl.constraint.learned import TENSORS
 from icrl.errors import InputError, unknown_name
 from icrl.experiment.engine import Job, Watcher, run_jobs
 from icrl.experiment.inputs import open_demos_if_any
+from icrl.experiment.lock import HOLDER, LOCK, only_one, require_unlocked
 from icrl.experiment.run_directory import CONFIG, CONSTRAINT, METRICS, POLICY, SCORES, RunDirectory, to_json, write_json
 from icrl.experiment.runs import RunSpec
 from icrl.experiment.specs import spec_from_json
+from icrl.files import make_folder, write_whole
 from icrl.presets import preset
 from icrl.tasks.registry import make_scenario
 from icrl.visited import VISITED
@@ -184,6 +185,7 @@ def make_ready(run: PlannedRun) -> bool:
         return True
     if not directory.is_dir():
         raise InputError(f"{directory} is a file, expected a run directory: choose another --out.")
+    require_unlocked(directory)  # a run that was started by hand, or by a suite that was killed
     found = {path.name for path in directory.iterdir()}
     if CONFIG in found:
         _require_same(run)
@@ -192,7 +194,8 @@ def make_ready(run: PlannedRun) -> bool:
         return False
     temporary = {name for name in found if name.startswith(".")}  # files that were being written
     strange = found - _OURS - temporary
-    begun = CONFIG in found or ERROR in found or all(name.startswith(f".{CONFIG}") for name in found)
+    first_files = (LOCK, HOLDER, f".{CONFIG}", f".{HOLDER}")
+    begun = CONFIG in found or ERROR in found or all(name.startswith(first_files) for name in found)
     if strange or not begun:
         raise InputError(
             f"{directory} holds files that no run of this suite wrote ({', '.join(sorted(strange or found)[:5])}): "
@@ -239,8 +242,8 @@ def run_suite(runs: list[PlannedRun], out: Path, jobs: int, watcher: Watcher, co
     """Make all runs that are not finished yet, `jobs` at a time; `out/scores.json` always holds what is finished."""
     if jobs < 1:
         raise InputError(f"--jobs must be an integer >= 1, got {jobs}.")
-    out.mkdir(parents=True, exist_ok=True)
-    with _only_one(out):
+    make_folder(out)
+    with only_one(out):  # two suites in one directory would remove each other's runs
         todo = [run for run in runs if make_ready(run)]
         recorder = _Recorder(out, {run.directory.name: run for run in todo}, watcher)
         planned = [_job(run, todo) for run in todo]
@@ -302,7 +305,8 @@ def _write_command(out: Path, command: str) -> None:
     """Record the command that made the runs in a directory, after those that made others before."""
     path = out / COMMAND
     known = path.read_text().splitlines() if path.exists() else []
-    path.write_text("\n".join([*(line for line in known if line != command), command]) + "\n")
+    lines = [*(line for line in known if line != command), command]
+    write_whole(path, ("\n".join(lines) + "\n").encode())
 
 
 def _job(run: PlannedRun, todo: list[PlannedRun]) -> Job:
@@ -315,19 +319,6 @@ def _job(run: PlannedRun, todo: list[PlannedRun]) -> Job:
         errors=run.directory.with_name(f".{run.directory.name}.stderr"),
         after=tuple(name for name in run.after if name in names),
     )
-
-
-@contextmanager
-def _only_one(out: Path) -> Iterator[None]:
-    """Two suites in one directory would remove each other's runs."""
-    import fcntl
-
-    with (out / ".lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise InputError(f"another suite is running in {out}: wait for it, or choose another --out.") from error
-        yield
 
 
 def _flat(value: Any, prefix: str = "") -> dict[str, Any]:

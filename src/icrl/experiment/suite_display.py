@@ -13,6 +13,8 @@ from icrl.experiment.engine import Job
 from icrl.experiment.run_directory import RunDirectory
 from icrl.experiment.statistics import num_collapsed
 from icrl.experiment.suite import ERROR, Outcome, PlannedRun
+from icrl.presets import NOMINAL
+from icrl.words import say, shown
 
 _REFRESH_SECONDS = 0.5
 
@@ -81,10 +83,10 @@ class SuiteDisplay:
             self.live.update(self._table(), refresh=True)
 
     def _print(self, line: str) -> None:
-        self.console.print(line, highlight=False, soft_wrap=True, markup=False)
+        say(self.console, line)
 
     def _table(self) -> Table:
-        table = Table(title=self.title, caption=self._time_left(), title_justify="left", caption_justify="left",
+        table = Table(title=shown(self.title), caption=self._time_left(), title_justify="left", caption_justify="left",
                       header_style="bold")  # fmt: skip
         for name in ("label", "finished", "failed", "true return", "of expert", "violations", "collapsed", "now"):
             table.add_column(name, justify="left" if name in ("label", "now") else "right")
@@ -96,17 +98,29 @@ class SuiteDisplay:
         scores = [RunDirectory(run.directory).scores() for run in runs if RunDirectory(run.directory).finished]
         failed = sum(run.directory.name in self.failed for run in runs)
         now = [f"seed {run.spec.seed} {self._share(run):.0%}" for run in runs if run.directory.name in self.running]
-        shown = ["-"] * 4
+        values = ["-"] * 4
         if scores:
             returns, rates = (np.array([s[name] for s in scores]) for name in ("true_return", "violation_rate"))
             expert = scores[0]["expert_return"]
-            shown = [
+            values = [
                 f"{returns.mean():,.1f}",
                 f"{returns.mean() / expert:.2f}" if expert else "-",
                 f"{rates.mean():.4f}",
-                f"{num_collapsed(rates)}",
+                f"{num_collapsed(rates, self._nominal_rate())}",
             ]
-        return (label, f"{len(scores)}/{len(runs)}", str(failed) if failed else "-", *shown, "  ".join(now))
+        return (
+            label,
+            f"{len(scores)}/{len(runs)}",
+            str(failed) if failed else "-",
+            *values,
+            "  ".join(now),
+        )
+
+    def _nominal_rate(self) -> float | None:
+        """Violation rate of the suite's agents that know of no constraint; None: none is finished."""
+        runs = [RunDirectory(run.directory) for run in self.runs if run.spec.label == NOMINAL]
+        rates = [run.scores()["violation_rate"] for run in runs if run.finished]
+        return float(np.mean(rates)) if rates else None
 
     def _share(self, run: PlannedRun) -> float:
         """How much of the run is done, by its metrics."""
@@ -137,7 +151,7 @@ def print_outcome(outcome: Outcome, out: Path, console: Console) -> None:
         f"  failed: {name}: {last_words(out / name)} (all of it: {out / name / ERROR})" for name in outcome.failed
     ]
     for line in lines:
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
+        say(console, line)
 
 
 def last_words(directory: Path) -> str:

@@ -10,6 +10,7 @@ from icrl.constraint.learned import CARD, LearnedConstraint, load_constraint
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
 from icrl.evaluate import calibration, confusion, judge_constraint
+from icrl.experiment.provenance import constraint_of_run
 from icrl.experiment.run_directory import CONFIG, CONSTRAINT, RunDirectory
 from icrl.experiment.runs import RunSpec
 from icrl.experiment.specs import spec_from_json
@@ -135,5 +136,5 @@ def _ensemble(directory: Path, constraint: LearnedConstraint, judged: Judged | N
     for path in others:
         if path.resolve() == directory.resolve():
             raise InputError(f"{path} is the run itself: give runs with other seeds with --others.")
-        loaded.append(load_constraint(path / CONSTRAINT))
+        loaded.append(constraint_of_run(path, RunDirectory(path).config(), None))
     return check_ensemble(measure_disagreement([constraint, *loaded], judged.pairs))

@@ -9,28 +9,16 @@ import os
 import sys
 import threading
 from pathlib import Path
-from typing import Any
 
+from icrl.experiment.callbacks import Callback  # shows nothing: the parent reads the run directory
 from icrl.experiment.inputs import open_demos_if_any
 from icrl.experiment.making import open_constraint
-from icrl.experiment.methods import Snapshot
 from icrl.experiment.runs import run_learning
 from icrl.experiment.specs import spec_from_json
-from icrl.rounds import Progress
 from icrl.tasks.registry import make_scenario
 
 ORPHANED = 130
 """Exit code of a worker whose parent is gone."""
-
-
-class Silent:
-    """Shows nothing: the parent reads the run directory."""
-
-    def progressed(self, progress: Progress) -> None:
-        """Nothing."""
-
-    def round_done(self, snapshot: Snapshot, metrics: dict[str, Any]) -> None:
-        """Nothing."""
 
 
 def main() -> None:
@@ -40,7 +28,7 @@ def main() -> None:
     scenario = make_scenario(spec.task, spec.env)
     demos, _ = open_demos_if_any(spec.demos, scenario)
     constraint = None if spec.constraint is None else open_constraint(spec.constraint)
-    run_learning(spec, scenario, demos, Path(sys.argv[1]), Silent(), constraint)
+    run_learning(spec, scenario, demos, Path(sys.argv[1]), Callback(), constraint)
 
 
 def _end_with_parent() -> None:

@@ -18,6 +18,7 @@ from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.network import Params
 from icrl.constraint.table import Table
 from icrl.errors import InputError
+from icrl.files import make_folder, write_whole
 from icrl.types import AnyArray
 
 OPSET, IR_VERSION = 17, 8
@@ -60,13 +61,8 @@ def export_onnx(constraint: LearnedConstraint, path: str | os.PathLike[str]) -> 
     model = _model(onnx, graph, constraint)
     onnx.checker.check_model(model, full_check=True)
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(model.SerializeToString())
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+    make_folder(target.parent)
+    write_whole(target, model.SerializeToString())
     return target
 
 

@@ -21,6 +21,7 @@ from icrl.demos.dataset import Demonstrations
 from icrl.demos.formats_minari import DATA_FILE, find_minari, load_minari, minari_data_folder
 from icrl.demos.reading import require_extra
 from icrl.errors import InputError
+from icrl.files import write_whole
 from icrl.interop.judge import Judge, judge_for_spaces
 from icrl.types import FloatArray, Trajectories
 
@@ -146,4 +147,4 @@ def _write_metadata(data: Path, dataset_id: str, constraint: LearnedConstraint, 
             "provenance": constraint.card,
         },
     }
-    path.write_text(json.dumps(metadata), encoding="utf-8")
+    write_whole(path, json.dumps(metadata).encode())

@@ -8,9 +8,9 @@ import numpy as np
 
 from icrl.experiment.statistics import num_collapsed, standard_error
 from icrl.experiment.suites import ABLATION_UPDATES, ABLATIONS, Ablation, ablation_label
+from icrl.report.cells import Table
 from icrl.report.figures import common_curves, draw_band, draw_references, figure_file, room_for_rates, steps_formatter
 from icrl.report.records import Group
-from icrl.report.table import as_markdown
 from icrl.types import FloatArray
 
 _COLOURS = dict(zip(ABLATION_UPDATES, ("#E69F00", "#0072B2", "#009E73", "#CC79A7"), strict=True))
@@ -37,14 +37,14 @@ def cells_of(groups: Sequence[Group]) -> list[Cell]:
     return [Cell(a, b, by_label[ablation_label(a, b)]) for a, b in places if ablation_label(a, b) in by_label]
 
 
-def ablation_table(cells: Sequence[Cell]) -> str:
+def ablation_table(cells: Sequence[Cell], nominal: float | None = None) -> Table:
     """What leaving a part out costs: change of true return and violation rate against having both, same B and seed."""
     headers = (
         "B", "importance sampling", "early stopping", "seeds", "failed", "true return (mean ± SE)",
         "change (mean ± SE)", "violation rate", "change", "collapsed seeds", "updates per round", "rounds cut short",
         "effective sample size",
     )  # fmt: skip
-    return as_markdown(headers, [_row(cell, cells) for cell in cells])
+    return Table(headers, [_row(cell, cells, nominal) for cell in cells])
 
 
 def ablation_note() -> str:
@@ -59,7 +59,7 @@ def ablation_note() -> str:
     )
 
 
-def _row(cell: Cell, cells: Sequence[Cell]) -> list[str]:
+def _row(cell: Cell, cells: Sequence[Cell], nominal: float | None) -> list[str]:
     start = [
         str(cell.updates),
         "on" if cell.ablation.importance_sampling else "off",
@@ -78,7 +78,7 @@ def _row(cell: Cell, cells: Sequence[Cell]) -> list[str]:
         "-" if compared is None else _with_error(_changes(cell.group, compared, "true_return"), "+,.0f"),
         f"{rates.mean():.3f}",
         "-" if compared is None else _with_error(_changes(cell.group, compared, "violation_rate"), "+.3f"),
-        str(num_collapsed(rates)),
+        str(num_collapsed(rates, nominal)),
         _mean_of_rounds(cell.group, ("constraint/updates_made",), ".1f"),
         _mean_of_rounds(cell.group, ("constraint/stopped_early", "constraint/step_shortened"), ".2f"),
         _mean_of_rounds(cell.group, ("constraint/effective_sample_size",), ".1f"),
@@ -101,10 +101,15 @@ def _with_error(values: FloatArray, form: str) -> str:
 
 def _mean_of_rounds(group: Group, names: tuple[str, ...], form: str) -> str:
     """Over all rounds of all runs, of whichever of the metrics is largest."""
-    rounds = [line for run in group.finished for line in run.metrics if names[0] in line]
-    return (
-        format(float(np.mean([max(float(line[name]) for name in names) for line in rounds])), form) if rounds else "-"
-    )
+    largest: list[float] = []
+    for line in (line for run in group.finished for line in run.metrics):
+        # a number that was not finite is null; an older run may not have all of them
+        values = [float(line[name]) for name in names if isinstance(line.get(name), int | float)]
+        if len(values) == len(names):
+            largest.append(max(values))
+    if not largest:
+        return "-"
+    return format(float(np.mean(largest)), form)
 
 
 def best_of_both(cells: Sequence[Cell]) -> dict[str, float]:

@@ -10,10 +10,12 @@ import numpy as np
 
 from icrl.agent.policy_file import load_policy
 from icrl.agent.state import Policy
-from icrl.constraint.learned import LearnedConstraint, load_constraint
+from icrl.constraint.learned import LearnedConstraint
 from icrl.errors import InputError, unknown_name
 from icrl.experiment.inputs import scenario_of_run
+from icrl.experiment.provenance import constraint_of_run
 from icrl.experiment.run_directory import CONSTRAINT, POLICY, RunDirectory
+from icrl.files import make_folder, write_whole
 from icrl.tasks.batched import BatchedEnv
 from icrl.tasks.task import Task
 from icrl.types import AnyArray
@@ -59,7 +61,15 @@ class Animation(NamedTuple):
 
 
 def render_run(
-    directory: Path, out: Path | None, seed: int, steps: int | None, form: str, on_step: OnStep = lambda *_: None
+    directory: Path,
+    out: Path | None,
+    seed: int,
+    steps: int | None,
+    form: str,
+    on_step: OnStep = lambda *_: None,
+    *,
+    task_name: str | None = None,
+    allow_import: bool = False,
 ) -> Path:
     """Play the policy of a run directory for one episode and write the animation; returns where."""
     if form not in FORMATS:
@@ -72,24 +82,51 @@ def render_run(
     writer = {"webp": _write_webp, "gif": _write_gif, "mp4": _write_mp4}[form]
     if form == "mp4":
         _video_writer()  # before the work, not after it
-    task = scenario_of_run(RunDirectory(directory).config()).task
-    policy = load_policy(directory / POLICY, task)
-    has_constraint = (directory / CONSTRAINT).exists()
-    constraint = load_constraint(directory / CONSTRAINT).for_task(task) if has_constraint else None
+    task, policy, constraint = _open(directory, task_name, allow_import)
     animation = play(task, policy, constraint, seed, steps or min(task.horizon, MOST_STEPS), on_step)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(writer(draw_frames(animation), animation.milliseconds))
+    make_folder(path.parent)
+    write_whole(path, writer(draw_frames(animation), animation.milliseconds))
     return path
 
 
+def render_small(directory: Path) -> Path:
+    """`policy.webp` for the run's page: half as many frames at two thirds of the size, made in a few seconds."""
+    path = directory / "policy.webp"
+    task, policy, constraint = _open(directory)
+    steps = min(task.horizon, MOST_STEPS)
+    animation = play(task, policy, constraint, 0, steps, lambda *_: None, most_frames=MOST_FRAMES // 2)
+    frames = [frame.resize((frame.width * 2 // 3, frame.height * 2 // 3)) for frame in draw_frames(animation)]
+    options = {"quality": 60, "method": 2, "kmin": 9, "kmax": 30}
+    write_whole(path, _save(frames, "WEBP", animation.milliseconds, options))
+    return path
+
+
+def _open(
+    directory: Path, task_name: str | None = None, allow_import: bool = False
+) -> tuple[Task, Policy, LearnedConstraint | None]:
+    """What is played: the run's task, its policy, and its constraint if it has one."""
+    config = RunDirectory(directory).config()
+    task = scenario_of_run(config, directory=directory, task=task_name, allow_import=allow_import).task
+    policy = load_policy(directory / POLICY, task)
+    if not (directory / CONSTRAINT).exists():
+        return task, policy, None
+    return task, policy, constraint_of_run(directory, config, task)
+
+
 def play(
-    task: Task, policy: Policy, constraint: LearnedConstraint | None, seed: int, steps: int, on_step: OnStep
+    task: Task,
+    policy: Policy,
+    constraint: LearnedConstraint | None,
+    seed: int,
+    steps: int,
+    on_step: OnStep,
+    most_frames: int = MOST_FRAMES,
 ) -> Animation:
-    """One episode of at most `steps` steps; every k-th is pictured, so that there are at most MOST_FRAMES."""
+    """One episode of at most `steps` steps; every k-th is pictured, so that there are at most `most_frames`."""
     env = task.make_env(1)
     if not isinstance(env, BatchedEnv):
         raise InputError(f"task {task.name!r} cannot be pictured: its environment is not one of ours.")
-    every = math.ceil(steps / MOST_FRAMES)
+    every = math.ceil(steps / most_frames)
     clock: float | None = getattr(env, "dt", None)
     dt = STEP_SECONDS if clock is None else clock
     rng = np.random.default_rng([seed, 0xF11A])

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from icrl.constraint.learned import LearnedConstraint
+from icrl.report.canvas import blank_figure, save_figure
 from icrl.tasks.lap_grid import NUM_CELLS, cell_to_observation, draw_lap_grid
 from icrl.tasks.task import Scenario
 from icrl.types import AnyArray, FloatArray, Trajectories
+from icrl.words import one_line
 
 _TITLES = ("true constraint (never shown to the learner)", "learned constraint")
 _BINS, _POINTS, _MAP_CELLS = 60, 200, 100
@@ -20,15 +22,9 @@ def draw_constraint(
     scenario: Scenario, constraint: LearnedConstraint, demos: Trajectories, samples: Trajectories, path: Path
 ) -> None:
     """Draw the constraint the way its task is best seen."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 5.4), layout="constrained")
-    FigureCanvasAgg(figure)
-    _drawing_of(scenario)(figure, scenario, constraint, demos, samples)
-    temporary = path.with_name(f".{path.name}")
-    figure.savefig(temporary, dpi=130, format="png")
-    temporary.replace(path)
+    with blank_figure((10, 5.4)) as figure:
+        _drawing_of(scenario)(figure, scenario, constraint, demos, samples)
+        save_figure(figure, path, dpi=130)
 
 
 def _drawing_of(scenario: Scenario) -> Callable[..., None]:
@@ -84,7 +80,7 @@ def _draw_plane(
     panels[0].set_ylabel("y")
     panels[-1].legend(fontsize=8, loc="upper right", framealpha=0.9)
     figure.colorbar(image, ax=panels, label="feasibility ζ", shrink=0.8, pad=0.01)
-    figure.suptitle(f"{scenario.task.name}: {_in_words(scenario)}", fontsize=11)
+    figure.suptitle(f"{one_line(scenario.task.name)}: {_in_words(scenario)}", fontsize=11)
 
 
 def _draw_paths(axes: Any, trajectories: Trajectories, columns: list[int], colour: str, label: str) -> None:
@@ -105,19 +101,22 @@ def _draw_slices(
     shape = (2, 3) if len(order) > 3 else (1, max(len(order), 1))
     grid = np.atleast_1d(figure.subplots(*shape, sharey=True)).ravel()
     for axes, index in zip(grid, sorted(order), strict=False):
-        _draw_slice(axes, slices[index], features.names[numeric[index]])
+        _draw_slice(axes, slices[index], one_line(features.names[numeric[index]]))
     for axes in grid[len(order) :]:
         axes.set_axis_off()
     if len(order):
         figure.legend(*grid[0].get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=4)
+    name = one_line(scenario.task.name)
     figure.suptitle(
-        f"{scenario.task.name}: learned feasibility as one feature changes and all else stays as demonstrated\n"
+        f"{name}: learned feasibility as one feature changes and all else stays as demonstrated\n"
         f"{_in_words(scenario)}", fontsize=11,
     )  # fmt: skip
 
 
 def _in_words(scenario: Scenario) -> str:
-    return f"truth: {scenario.constraint}" if scenario.truth_known else "the true constraint is not known"
+    if not scenario.truth_known:
+        return "the true constraint is not known"
+    return f"truth: {one_line(scenario.constraint)}"
 
 
 class _Slice(NamedTuple):

@@ -1,44 +1,52 @@
 """`explain.png`: slices through ζ with the rule, the interval left open, and where expert and agents were."""
 
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 
 from icrl.explain.reading import Reading, threshold_of
 from icrl.explain.slices import Plane, Slice
+from icrl.report.canvas import blank_figure, save_figure
 from icrl.types import BoolArray
+from icrl.words import one_line
 
 _EXPERT, _AGENTS, _RULE = "#313695", "#d97706", "#a50026"
-_BINS, _MOST_POINTS = 60, 1_500
+_BINS, _MOST_POINTS = 60, 400
 
 
 def draw_reading(reading: Reading, title: str, path: Path) -> None:
     """Draw the slices of a reading; the file is written whole or not at all."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     slices = list(reading.slices[:1]) + [reading.zoom] * (reading.zoom is not None) + list(reading.slices[1:])
     panels = len(slices) + (reading.plane is not None)
-    figure = Figure(figsize=(max(5.2, 4.1 * panels), 4.6), layout="constrained")
-    FigureCanvasAgg(figure)
-    grid = np.atleast_1d(figure.subplots(1, panels))
-    for axes, part in zip(grid, slices, strict=False):
-        if part is not None:
-            _draw_slice(axes, part, reading)
-    grid[0].set_ylabel("feasibility ζ")
-    if reading.plane is not None:
-        _draw_plane(figure, grid[-1], reading.plane, reading)
-    named: dict[str, Any] = {}
-    for axes in grid:
-        handles, labels = axes.get_legend_handles_labels()
-        named |= dict(zip(labels, handles, strict=True))
-    figure.legend(named.values(), named, fontsize=9, loc="outside lower center", ncols=4, frameon=False)
-    said = "no short rule fits" if reading.rule is None or not reading.rule.fits else f"forbidden: {reading.rule}"
-    figure.suptitle(f"{title}: {said}", fontsize=12)
-    temporary = path.with_name(f".{path.name}")
-    figure.savefig(temporary, dpi=130, format="png", metadata={"Software": None})
-    temporary.replace(path)
+    # A legend is as wide as its columns: on a single panel two fit, and it needs more lines below.
+    columns = min(4, 2 * panels)
+    with blank_figure((max(6.4, 4.3 * panels), 5.6 if panels == 1 else 4.9)) as figure:
+        grid = np.atleast_1d(figure.subplots(1, panels))
+        for axes, part in zip(grid, slices, strict=False):
+            if part is not None:
+                _draw_slice(axes, part, reading)
+        grid[0].set_ylabel("feasibility ζ")
+        if reading.plane is not None:
+            _draw_plane(figure, grid[-1], reading.plane, reading)
+        named: dict[str, Any] = {}
+        for axes in grid:
+            handles, labels = axes.get_legend_handles_labels()
+            named |= dict(zip(labels, handles, strict=True))
+        figure.legend(
+            named.values(),
+            named,
+            fontsize=9,
+            loc="outside lower center",
+            ncols=columns,
+            frameon=False,
+        )
+        said = "no short rule fits"
+        if reading.rule is not None and reading.rule.fits:
+            said = f"forbidden: {reading.rule}"
+        figure.suptitle(fill(one_line(f"{title}: {said}"), 64 * panels), fontsize=12)
+        save_figure(figure, path, dpi=130, metadata={"Software": None})
 
 
 def _draw_slice(axes: Any, part: Slice, reading: Reading) -> None:
@@ -49,11 +57,13 @@ def _draw_slice(axes: Any, part: Slice, reading: Reading) -> None:
     if condition is not None and condition.name == part.name:
         if interval is not None and interval.low is not None and interval.high is not None:
             axes.axvspan(interval.low, interval.high, color="#888888", alpha=0.15, lw=0, label="left open by the data")
-        axes.axvline(condition.high if condition.low == -np.inf else condition.low, color=_RULE, lw=1.6, ls="--",
-                     label="the rule's threshold")  # fmt: skip
+        threshold = condition.high if condition.low == -np.inf else condition.low
+        axes.axvline(
+            threshold, color=_RULE, lw=1.6, ls="--", label=f"the rule: {one_line(condition.name)} = {threshold:.4g}"
+        )
     axes.fill_between(part.values, part.low, part.high, color="#222222", alpha=0.15, lw=0, label="5 % to 95 % of pairs")
     axes.plot(part.values, part.mean, color="#222222", lw=1.8, label="mean ζ")
-    axes.axhline(0.5, color="#999999", lw=0.6, ls=":")
+    axes.axhline(0.5, color="#777777", lw=0.9, ls=":", label="infeasible below ζ = 0.5")
     column = reading.judged.values[:, reading.judged.names.index(part.name)]
     edges = np.linspace(part.values[0], part.values[-1], _BINS + 1)
     for chosen, colour, label in _groups(reading):
@@ -61,7 +71,7 @@ def _draw_slice(axes: Any, part: Slice, reading: Reading) -> None:
         heights = 0.25 * counts / max(int(counts.max()), 1)
         axes.stairs(heights, edges, fill=True, color=colour, alpha=0.35, label=f"where they were: {label}")
     axes.set(
-        xlabel=f"{part.name}, close up" if part is reading.zoom else part.name,
+        xlabel=one_line(f"{part.name}, close up" if part is reading.zoom else part.name),
         xlim=(part.values[0], part.values[-1]),
         ylim=(-0.02, 1.04),
     )
@@ -71,9 +81,9 @@ def _draw_choices(axes: Any, part: Slice) -> None:
     axes.bar(part.values, part.mean, width=0.6, color="#8c8c8c", label="mean ζ")
     spread = np.maximum([part.mean - part.low, part.high - part.mean], 0)
     axes.errorbar(part.values, part.mean, spread, fmt="none", color="black", lw=1, label="5 % to 95 % of pairs")
-    axes.axhline(0.5, color="#999999", lw=0.6, ls=":")
-    axes.set_xticks(part.values, part.choices)
-    axes.set(xlabel=part.name, ylim=(-0.02, 1.04))
+    axes.axhline(0.5, color="#777777", lw=0.9, ls=":", label="infeasible below ζ = 0.5")
+    axes.set_xticks(part.values, [one_line(choice) for choice in part.choices])
+    axes.set(xlabel=one_line(part.name), ylim=(-0.02, 1.04))
 
 
 def _draw_plane(figure: Any, axes: Any, plane: Plane, reading: Reading) -> None:
@@ -88,8 +98,11 @@ def _draw_plane(figure: Any, axes: Any, plane: Plane, reading: Reading) -> None:
         rows = np.flatnonzero(chosen & inside)
         rows = rows[:: max(1, len(rows) // _MOST_POINTS)]
         x, y = reading.judged.values[rows][:, columns].T
-        axes.plot(x, y, ls="", marker=".", ms=2, color=colour, alpha=0.5, label=label)
-    axes.set(xlabel=plane.names[0], ylabel=plane.names[1], xlim=extent[:2], ylim=extent[2:])
+        # White rims keep both apart from the map and from each other; shapes tell them apart without colour.
+        marker = {"demonstrations": "o", "agents": "X"}[label]
+        axes.scatter(x, y, s=13, marker=marker, color=colour, edgecolors="white", linewidths=0.4, label=f"map: {label}")
+    names = [one_line(name) for name in plane.names]
+    axes.set(xlabel=names[0], ylabel=names[1], xlim=extent[:2], ylim=extent[2:])
     figure.colorbar(image, ax=axes, label="mean ζ", shrink=0.8, pad=0.01)
 
 

@@ -10,6 +10,7 @@ from icrl.explain.open_interval import EXPLAINED, OpenInterval
 from icrl.explain.reading import MATTERS, Reading, threshold_of, verdict_on
 from icrl.explain.rules import Explanation
 from icrl.explain.search import Condition
+from icrl.words import say
 
 _MOST_FEATURES = 6
 
@@ -17,29 +18,36 @@ _MOST_FEATURES = 6
 def print_reading(reading: Reading, console: Console) -> None:
     """The rules with fidelity and support; the interval that is left open; which features matter."""
 
-    def say(text: str) -> None:
-        console.print(text, highlight=False, soft_wrap=True, markup=False)
-
     if not reading.recorded:
-        say("This run kept no record of where its agents went (visited.npz): ζ is read on the demonstrations and on\n"
-            "copies of them with one feature moved. Nothing can be said about evidence.")  # fmt: skip
+        say(
+            console,
+            "This run kept no record of where its agents went (visited.npz): ζ is read on the "
+            "demonstrations and on\n"
+            "copies of them with one feature moved. Nothing can be said about evidence.",
+        )
     if reading.rule is None:
         share = float(np.mean(reading.judged.forbidden))
-        say(f"No rule: ζ forbids {share:.0%} of the {len(reading.judged.forbidden):,} recorded pairs.")
+        say(
+            console,
+            f"No rule: ζ forbids {share:.0%} of the {len(reading.judged.forbidden):,} recorded pairs.",
+        )
         return
-    say(f"{verdict_on(reading.rule)[0].upper()}{verdict_on(reading.rule)[1:]}.")
+    say(console, f"{verdict_on(reading.rule)[0].upper()}{verdict_on(reading.rule)[1:]}.")
     for explanation in (reading.rule, reading.longer):
         if explanation is not None:
-            console.print(f"  {explanation}: forbidden", highlight=False, soft_wrap=True, markup=False, style="bold")
+            say(console, f"  {explanation}: forbidden", "bold")
             for line in rule_lines(explanation):
-                say(f"    {line}")
+                say(console, f"    {line}")
     condition = threshold_of(reading.rule)
     if reading.interval is not None and condition is not None:
         for line in interval_lines(reading.interval, condition, reading.turning):
-            say(line)
+            say(console, line)
     order = [int(i) for i in np.argsort(-reading.influence, kind="stable")[:_MOST_FEATURES]]
     shown = [f"{reading.judged.names[i]} {reading.influence[i]:.0%}" for i in order if reading.influence[i] >= MATTERS]
-    say(f"What matters to ζ (share of judgements that flip when shuffled): {', '.join(shown) or 'nothing'}.")
+    say(
+        console,
+        f"What matters to ζ (share of judgements that flip when shuffled): {', '.join(shown) or 'nothing'}.",
+    )
 
 
 def interval_lines(interval: OpenInterval, condition: Condition, turning: tuple[float, float] | None) -> list[str]:

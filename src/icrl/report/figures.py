@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from icrl.experiment.statistics import interquartile_mean, standard_error, stratified_bootstrap
+from icrl.report.canvas import blank_figure, save_figure
 from icrl.report.records import Group
 from icrl.types import FloatArray
+from icrl.words import one_line
 
 _COLOURS = {
     "icrl": "#0072B2", "icrl-long": "#0072B2", "paper": "#D55E00", "binary-classifier": "#009E73",
@@ -93,27 +95,27 @@ def draw_learning_curves(groups: Sequence[Group], references: dict[str, dict[str
         room_for_rates(panels[1])
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False)
-        figure.suptitle(groups[0].task, fontweight="bold")
+        figure.suptitle(one_line(groups[0].task), fontweight="bold")
     return [path.with_suffix(".png"), path.with_suffix(".svg")]
 
 
 def draw_final_scores(groups: Sequence[Group], references: dict[str, dict[str, float]], path: Path) -> list[Path]:
     """Every seed's final scores as a dot; the IQM and its 95 % interval as a bar."""
-    shown = [group for group in groups if group.finished]
+    drawn = [group for group in groups if group.finished]
     palette = colours(groups)
-    with figure_file(path, (10.5, 1.3 + 0.5 * len(shown))) as figure:
+    with figure_file(path, (10.5, 1.3 + 0.5 * len(drawn))) as figure:
         panels = figure.subplots(1, 2, sharey=True)
         for axes, name in zip(panels, ("true_return", "violation_rate"), strict=True):
-            for row, group in enumerate(shown):
+            for row, group in enumerate(drawn):
                 _draw_strip(axes, row, group.values(name), palette[group.label])
             if "expert" in references:
                 axes.axvline(references["expert"][name], color=_EXPERT, lw=1.3, dashes=(5, 3), zorder=1.5)
             axes.grid(axis="y", visible=False)
-        panels[0].set_yticks(range(len(shown)), [f"{group.name}, n = {len(group.finished)}" for group in shown])
-        panels[0].set(xlabel="final true return (dashed: expert)", ylim=(len(shown) - 0.5, -0.5))
+        panels[0].set_yticks(range(len(drawn)), [f"{group.name}, n = {len(group.finished)}" for group in drawn])
+        panels[0].set(xlabel="final true return (dashed: expert)", ylim=(len(drawn) - 0.5, -0.5))
         panels[1].set(xlabel="final violation rate")
         panels[1].set_xlim(left=-0.03 * panels[1].get_xlim()[1])
-        figure.suptitle(f"{groups[0].task}: every seed, IQM and 95 % interval", fontweight="bold")
+        figure.suptitle(f"{one_line(groups[0].task)}: every seed, IQM and 95 % interval", fontweight="bold")
     return [path.with_suffix(".png"), path.with_suffix(".svg")]
 
 
@@ -141,7 +143,7 @@ def draw_zeta_over_x(task: str, views: Sequence[ZetaOverX], truth: str, path: Pa
         parts = [axes.get_legend_handles_labels() for axes in grid[:, 0]]
         named = {label: handle for handles, labels in parts for handle, label in zip(handles, labels, strict=True)}
         figure.legend(named.values(), named, loc="outside lower center", ncols=len(named), frameon=False)
-        figure.suptitle(f"{task}: learned ζ over x (truth: {truth})", fontweight="bold")
+        figure.suptitle(f"{one_line(task)}: learned ζ over x (truth: {truth})", fontweight="bold")
     return [path.with_suffix(".png"), path.with_suffix(".svg")]
 
 
@@ -168,7 +170,9 @@ def _draw_strip(axes: Any, row: int, values: FloatArray, colour: str) -> None:
     interval = stratified_bootstrap([values], interquartile_mean, resamples=2_000)
     # dots are spread in seed order, so that seeds with the same score stay visible
     heights = row + np.linspace(-0.22, 0.22, len(values)) if len(values) > 1 else np.array([row])
-    axes.plot([interval.low, interval.high], [row, row], color=colour, lw=9, alpha=0.25, solid_capstyle="butt")
+    if len(values) > 1:  # one seed says nothing of how far seeds differ
+        ends = [interval.low, interval.high]
+        axes.plot(ends, [row, row], color=colour, lw=9, alpha=0.25, solid_capstyle="butt")
     axes.plot([interval.value] * 2, [row - 0.33, row + 0.33], color=colour, lw=2.2)
     axes.plot(values, heights, ls="", marker="o", ms=5, color=colour, mec="white", mew=0.6, zorder=3)
 
@@ -200,17 +204,15 @@ def steps_formatter() -> Any:
 @contextmanager
 def figure_file(path: Path, size: tuple[float, float]) -> Iterator[Any]:
     """A figure to draw on; saved as PNG and SVG, each whole or not at all."""
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08))
-        FigureCanvasAgg(figure)
+    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
+    with blank_figure(size, _STYLE, layout) as figure:
         yield figure
-        for form, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
-            target = path.with_suffix(f".{form}")
-            temporary = target.with_name(f".{target.name}")
-            figure.savefig(temporary, dpi=180, format=form, metadata=metadata)
-            temporary.replace(target)
+        save_figure(figure, path.with_suffix(".png"), dpi=180, metadata={"Software": None})
+        save_figure(
+            figure,
+            path.with_suffix(".svg"),
+            dpi=180,
+            metadata={"Date": None, "Creator": None},
+        )

@@ -1,7 +1,6 @@
 """How well each method knows the constraint itself: all judged on the same pairs, and every seed by itself."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -10,12 +9,14 @@ from icrl.demos.dataset import Demonstrations
 from icrl.evaluate import judge_constraint
 from icrl.experiment.constraint_scores import false_alarms_right_of_start, score_on_grid
 from icrl.experiment.run_directory import CONSTRAINT
-from icrl.report.records import Group, RunRecord
-from icrl.report.table import Forbidden, as_markdown
+from icrl.report.cells import Table
+from icrl.report.records import Group
+from icrl.report.table import Forbidden, truth_known
 from icrl.tasks.task import Scenario
 from icrl.trajectories import join_pairs, pairs_of
 from icrl.types import Pairs
 from icrl.visited import VISITED, load_visited
+from icrl.words import in_markdown
 
 _PAIRS = 1_000
 """Pairs of the demonstrations, and of every run, that all are judged on."""
@@ -72,19 +73,23 @@ def _spread(pairs: Pairs) -> Pairs:
     return Pairs(observations=pairs.observations[chosen], actions=pairs.actions[chosen])
 
 
-def knowledge_table(groups: Sequence[Group], known: Known) -> str:
+def knowledge_table(groups: Sequence[Group], known: Known) -> Table:
     """A row per method: mean over seeds, lowest and highest in brackets; of boundaries also how many seeds have one."""
     columns = {key: name for key, name in _COLUMNS.items() if any(key in scores for scores in known.values())}
     rows = []
     for group in groups:
         seeds = [known[group.label, run.seed] for run in group.finished if (group.label, run.seed) in known]
         if seeds:
-            rows.append([group.name, *(_spread_of([scores.get(key) for scores in seeds]) for key in columns)])
-    return as_markdown(["method", *columns.values()], rows)
+            rows.append(
+                [in_markdown(group.name), *(_spread_of([scores.get(key) for scores in seeds]) for key in columns)]
+            )
+    return Table(["method", *columns.values()], rows)
 
 
-def seeds_table(groups: Sequence[Group], known: Known, expert: float | None, forbidden: Forbidden) -> str:
+def seeds_table(groups: Sequence[Group], known: Known, expert: float | None, forbidden: Forbidden) -> Table:
     """A row per run: nothing is averaged away."""
+    if not truth_known(groups):
+        return _seeds_without_truth(groups)
     columns = {key: name for key, name in _COLUMNS.items() if any(key in scores for scores in known.values())}
     own = {key: name for key, name in _OWN.items() if key in columns}
     headers = ["method", "seed", "true return", "ratio to expert", "violation rate", "expert steps forbidden"]
@@ -96,13 +101,29 @@ def seeds_table(groups: Sequence[Group], known: Known, expert: float | None, for
             here = known.get((group.label, run.seed), {})
             ratio = f"{total / expert:.3f}" if expert else "-"
             rows.append([
-                group.name, str(run.seed), f"{total:,.1f}", ratio, f"{scores['violation_rate']:.4f}",
+                in_markdown(group.name), str(run.seed), f"{total:,.1f}", ratio, f"{scores['violation_rate']:.4f}",
                 _number(forbidden.get((group.label, run.seed))),
-                *(_number(_constraint_of(run).get(key)) for key in own),
+                *(_number(run.constraint_scores.get(key)) for key in own),
                 *(_number(here.get(key)) for key in columns),
                 f"{scores['seconds']:,.0f}", f"{scores['steps_per_second']:,.0f}",
             ])  # fmt: skip
-    return as_markdown([*headers, *own.values(), *columns.values(), "seconds", "steps/s"], rows)
+    return Table([*headers, *own.values(), *columns.values(), "seconds", "steps/s"], rows)
+
+
+def _seeds_without_truth(groups: Sequence[Group]) -> Table:
+    """What there is to say of every run where nobody knows the truth."""
+    headers = ["method", "seed", "return", "agent's steps judged infeasible", "demonstrated steps judged infeasible"]
+    rows = []
+    for group in groups:
+        for run in group.finished:
+            scores, judged = run.scores or {}, run.constraint_scores
+            rows.append([
+                in_markdown(group.name), str(run.seed), f"{scores['nominal_return']:,.1f}",
+                _number(judged.get("agent_steps_forbidden")), _number(judged.get("expert_steps_forbidden")),
+                in_markdown(run.verdict or "not judged"), f"{scores['seconds']:,.0f}",
+                f"{scores['steps_per_second']:,.0f}",
+            ])  # fmt: skip
+    return Table([*headers, "verdict", "seconds", "steps/s"], rows)
 
 
 def knowledge_note(scenario: Scenario, demos: Demonstrations | None, transferred: bool = False) -> str:
@@ -131,11 +152,6 @@ def knowledge_note(scenario: Scenario, demos: Demonstrations | None, transferred
         f"{grid} The lowest demonstrated x is {lowest:.2f}: between the truth and it the demonstrations leave the "
         "boundary open."
     )
-
-
-def _constraint_of(run: RunRecord) -> dict[str, Any]:
-    found: dict[str, Any] = (run.scores or {}).get("constraint", {})
-    return found
 
 
 def _spread_of(values: Sequence[float | None]) -> str:

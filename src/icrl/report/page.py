@@ -1,5 +1,6 @@
-"""`icrl report`: scores, table, figures and the commands behind them, from run directories into one small directory."""
+"""`icrl report`: scores, tables, figures, the page and the commands behind them, from run directories into one."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,21 +13,32 @@ from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
 from icrl.experiment.constraint_scores import over_constraint
-from icrl.experiment.inputs import open_demos_if_any
+from icrl.experiment.inputs import (
+    ImportRefused,
+    columns_of_run,
+    demos_as_they_are,
+    open_demos_if_any,
+    scenario_of_run,
+)
+from icrl.experiment.provenance import constraint_of_run
 from icrl.experiment.run_directory import CONSTRAINT, POLICY, SCORES, write_json
 from icrl.experiment.suite import COMMAND
+from icrl.files import make_folder, write_whole
 from icrl.presets import EXPERT
 from icrl.report.ablation import ablation_note, ablation_table, cells_of, draw_ablation
+from icrl.report.cells import fenced
 from icrl.report.figures import ZetaOverX, draw_final_scores, draw_learning_curves, draw_zeta_over_x
-from icrl.report.knowledge import judge_all, knowledge_note, knowledge_table, seeds_table
+from icrl.report.knowledge import Known, judge_all, knowledge_note, knowledge_table, seeds_table
 from icrl.report.records import Group, RunRecord, read_commands, read_groups
-from icrl.report.table import Forbidden, expert_level, markdown_table, notes
-from icrl.tasks.registry import make_scenario
+from icrl.report.table import Forbidden, expert_level, nominal_rate, notes, summary_table, truth_known
+from icrl.report.task_report import NamedTable, TaskReport
+from icrl.report.web.page import write_page
 from icrl.tasks.task import Scenario
 from icrl.trajectories import join
 from icrl.types import AnyArray, FloatArray, Trajectories
+from icrl.words import in_markdown, one_line
 
-TABLE = "table.md"
+TABLE, PAGE, RUN_PAGE = "table.md", "index.html", "report.html"
 _X = "x"
 _EPISODES, _STATES, _POINTS = 5, 400, 161
 """Episodes of each agent, states that the other features are drawn from, points on x."""
@@ -35,32 +47,150 @@ _EPISODES, _STATES, _POINTS = 5, 400, 161
 def write_report(directories: Sequence[Path], out: Path, command: str) -> list[Path]:
     """Everything worth committing about the runs in `directories`; returns the files written."""
     groups = read_groups(directories)
-    _require_truth(groups)
     if out.exists() and not out.is_dir():
         raise InputError(f"--out must be a directory, {out} is a file.")
-    out.mkdir(parents=True, exist_ok=True)
-    commands = [*read_commands(directories), command]
-    (out / COMMAND).write_text("\n".join(commands) + "\n")
+    reports = judge_tasks(groups)
+    make_folder(out)
+    commands = [one_line(line) for line in (*read_commands(directories), command)]
+    write_whole(out / COMMAND, ("\n".join(commands) + "\n").encode())
     written, sections, scores = [out / SCORES, out / COMMAND], [], []
-    for task in dict.fromkeys(group.task for group in groups):
-        chosen = [group for group in groups if group.task == task]
-        section, figures, forbidden = _write_task(task, chosen, out)
-        sections.append(section)
-        written += figures
-        scores += [judged_scores(run, forbidden) for group in chosen for run in group.finished]
+    for report in reports:
+        figures = draw_task(report, out)
+        sections.append(_section(report, figures))
+        written += [*figures, *_write_csv(report, out)]
+        scores += [judged_scores(run, report.forbidden) for group in report.groups for run in group.finished]
     write_json(out / SCORES, scores)
-    text = "\n".join([*sections, "Made by:\n", "```", *commands, "```"]) + "\n"
-    (out / TABLE).write_text(text)
-    return [*written, out / TABLE]
+    text = "\n".join([*sections, "Made by:\n", fenced(commands)]) + "\n"
+    write_whole(out / TABLE, text.encode())
+    title = f"icrl: {', '.join(report.task for report in reports)}"
+    return [*written, out / TABLE, write_page(out / PAGE, title, reports, commands)]
 
 
-def _require_truth(groups: Sequence[Group]) -> None:
-    for run in (run for group in groups for run in group.finished):
-        if run.scores is not None and run.scores["true_return"] is None:
-            raise InputError(
-                f"{run.directory} is a run on {run.task}, whose true constraint is not known: there are no true "
-                "returns to report. Use icrl evaluate and icrl explain on it, and leave it out here."
-            )
+def write_run_page(directory: Path, commands: Sequence[str] = ()) -> Path:
+    """`report.html` of one finished run, beside its files."""
+    reports = judge_tasks(read_groups([directory]))
+    (run,) = (run for group in reports[0].groups for run in group.runs)
+    title = f"icrl: {run.config.get('method')} on {run.task}, seed {run.seed}"
+    return write_page(directory / RUN_PAGE, title, reports, [*read_commands([directory]), *commands])
+
+
+def judge_tasks(groups: Sequence[Group]) -> list[TaskReport]:
+    """What there is to say of each task."""
+    tasks = dict.fromkeys(group.task for group in groups)
+    return [judge_task(task, [group for group in groups if group.task == task]) for task in tasks]
+
+
+def judge_task(task: str, groups: list[Group]) -> TaskReport:
+    """The tables of one task, and what each constraint forbids the expert."""
+    finished = [run for group in groups for run in group.finished]
+    if not finished:
+        return TaskReport(task=task, groups=groups)
+    scenario = _scenario_if_any(finished)
+    demos = _demos_of(finished[0].config, scenario)
+    for run in finished:
+        if (run.directory / CONSTRAINT).is_dir():
+            constraint_of_run(run.directory, run.config, None if scenario is None else scenario.task)
+    references = references_of(groups, demos)
+    nominal = nominal_rate(groups, references)
+    cells = cells_of(groups)
+    forbidden: Forbidden = {}
+    known: Known = {}
+    if scenario is not None and scenario.truth_known and truth_known(groups):
+        forbidden = forbidden_steps(groups, scenario, expert_steps(groups, scenario, demos))
+        known = judge_all(groups, scenario, demos)
+    tables = [NamedTable(name="methods", title="Methods", table=summary_table(groups, references, forbidden))]
+    if known and not cells:
+        title = "How well the constraint itself is known"
+        tables.append(NamedTable(name="constraint", title=title, table=knowledge_table(groups, known)))
+    seeds = seeds_table(groups, known, expert_level(groups), forbidden)
+    tables.append(NamedTable(name="seeds", title="Every seed", table=seeds))
+    remarks = []
+    if scenario is not None and known:
+        remarks.append(knowledge_note(scenario, demos, _all_transferred(finished)))
+    if cells:
+        title = "What each ablation costs, against having both with the same B"
+        tables.append(NamedTable(name="ablation", title=title, table=ablation_table(cells, nominal)))
+        remarks.append(ablation_note())
+    return TaskReport(
+        task=task, groups=groups, scenario=scenario, demos=demos, references=references, tables=tables,
+        remarks=remarks, forbidden=forbidden,
+    )  # fmt: skip
+
+
+def _scenario_if_any(finished: Sequence[RunRecord]) -> Scenario | None:
+    """The task of the runs; None where it is a function that only they name: a report executes nothing, and nobody
+    knows the truth of such a task."""
+    first = finished[0]
+    try:
+        return scenario_of_run(first.config, directory=first.directory)
+    except ImportRefused:
+        for run in finished:
+            if any((run.scores or {}).get(name) is not None for name in ("true_return", "violation_rate")):
+                raise InputError(
+                    f"{run.directory} is a run on {run.task}, whose true constraint is not known, but its scores.json "
+                    "holds what only the truth can tell: it was edited. Restore it, or leave the run out."
+                ) from None
+        return None
+
+
+def _demos_of(config: dict[str, Any], scenario: Scenario | None) -> Demonstrations | None:
+    """The demonstrations as the task takes them; without the task as they are."""
+    source, columns = config.get("demos"), columns_of_run(config)
+    if scenario is not None:
+        return open_demos_if_any(source, scenario, columns)[0]
+    return None if source is None else demos_as_they_are(source, columns)
+
+
+def draw_task(report: TaskReport, out: Path) -> list[Path]:
+    """The figures of one task; what they show is judged by the truth, so without it there are none."""
+    groups, scenario = report.groups, report.scenario
+    if scenario is None or not truth_known(groups):
+        return []
+    name = as_file(report.task)
+    lines = report.references | expert_line(groups)
+    cells = cells_of(groups)
+    apart = {EXPERT, *(cell.group.label for cell in cells)}
+    curves = [group for group in groups if group.label not in apart]
+    figures = []
+    if cells:
+        figures += draw_ablation(cells, lines, out / f"{name}-ablation")
+    if any(group.finished for group in curves):
+        figures += draw_learning_curves(curves, lines, out / f"{name}-learning-curves")
+    figures += draw_final_scores(groups, lines, out / f"{name}-final-scores")
+    expert = expert_steps(groups, scenario, report.demos)
+    views = [] if cells or expert is None or not scenario.truth_known else zeta_views(groups, scenario, expert)
+    if views:
+        figures += draw_zeta_over_x(report.task, views, scenario.constraint, out / f"{name}-zeta-over-x")
+    return figures
+
+
+def _section(report: TaskReport, figures: Sequence[Path]) -> str:
+    """One task in `table.md`."""
+    heading = f"## {in_markdown(report.task)}"
+    if not report.finished:
+        return f"{heading}\n\nNo run is finished.\n\n{notes(report.groups)}"
+    parts = [heading]
+    if report.scenario is not None and report.scenario.truth_known:
+        parts.append(f"True constraint: {in_markdown(report.scenario.constraint)}.")
+    for part in report.tables:
+        parts.append(f"{part.title}:\n\n{part.table.markdown()}")
+    pictures = [f"![{path.stem}]({path.name})" for path in figures if path.suffix == ".png"]
+    return "\n\n".join([*parts, *report.remarks, notes(report.groups), *pictures]) + "\n"
+
+
+def _write_csv(report: TaskReport, out: Path) -> list[Path]:
+    """Every table once more, for other programs."""
+    written = []
+    for part in report.tables:
+        path = out / f"{as_file(report.task)}-{part.name}.csv"
+        write_whole(path, part.table.csv().encode())
+        written.append(path)
+    return written
+
+
+def as_file(task: str) -> str:
+    """A task's name as the beginning of a file's: my_module:make_env -> my_module-make_env."""
+    return re.sub(r"[^\w.-]+", "-", task).strip("-.") or "task"
 
 
 def judged_scores(run: RunRecord, forbidden: Forbidden) -> dict[str, Any]:
@@ -73,40 +203,6 @@ def judged_scores(run: RunRecord, forbidden: Forbidden) -> dict[str, Any]:
         share = forbidden[run.label, run.seed]
         scores["constraint"] = {**(scores.get("constraint") or {}), "expert_steps_forbidden": share}
     return scores
-
-
-def _write_task(task: str, groups: list[Group], out: Path) -> tuple[str, list[Path], Forbidden]:
-    """The section of one task in the page, its figures, and what each constraint forbids the expert."""
-    scenario, finished = make_scenario(task), [run for group in groups for run in group.finished]
-    if not finished:
-        return f"## {task}\n\nNo run is finished.\n\n{notes(groups)}", [], {}
-    demos, _ = open_demos_if_any(finished[0].config.get("demos"), scenario)
-    references = references_of(groups, demos)
-    lines = references | expert_line(groups)
-    cells = cells_of(groups)
-    apart = {EXPERT, *(cell.group.label for cell in cells)}
-    curves = [group for group in groups if group.label not in apart]
-    expert = expert_steps(groups, scenario, demos)
-    forbidden = forbidden_steps(groups, scenario, expert)
-    tables, figures = [markdown_table(groups, references, forbidden)], []
-    known = judge_all(groups, scenario, demos)
-    if known and not cells:
-        tables.append(f"How well the constraint itself is known:\n\n{knowledge_table(groups, known)}")
-    tables.append(f"Every seed:\n\n{seeds_table(groups, known, expert_level(groups), forbidden)}")
-    tables += [knowledge_note(scenario, demos, _all_transferred(finished))] if known else []
-    if cells:
-        tables.append(f"What each ablation costs, against having both with the same B:\n\n{ablation_table(cells)}")
-        tables.append(ablation_note())
-        figures += draw_ablation(cells, lines, out / f"{task}-ablation")
-    if any(group.finished for group in curves):
-        figures += draw_learning_curves(curves, lines, out / f"{task}-learning-curves")
-    figures += draw_final_scores(groups, lines, out / f"{task}-final-scores")
-    views = [] if cells or expert is None else zeta_views(groups, scenario, expert)
-    if views:
-        figures += draw_zeta_over_x(task, views, scenario.constraint, out / f"{task}-zeta-over-x")
-    pictures = [f"![{path.stem}]({path.name})" for path in figures if path.suffix == ".png"]
-    parts = [f"## {task}", f"True constraint: {scenario.constraint}.", *tables]
-    return "\n\n".join([*parts, notes(groups), *pictures]) + "\n", figures, forbidden
 
 
 def _all_transferred(runs: Sequence[RunRecord]) -> bool:

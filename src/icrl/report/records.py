@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from icrl.errors import InputError
-from icrl.experiment.run_directory import CONFIG, CONSTRAINT, RunDirectory
+from icrl.experiment.run_directory import CONFIG, CONSTRAINT, SCORES, RunDirectory
 from icrl.experiment.suite import COMMAND, ERROR
 from icrl.experiment.suite_display import last_words
+from icrl.files import MOST_JSON_BYTES, read_bytes
 from icrl.types import FloatArray
+from icrl.words import one_line
 
 NAMES = {
     "icrl": "ICRL (ours)",
@@ -50,6 +52,23 @@ class RunRecord:
         """Of the directory."""
         return self.directory.name
 
+    @property
+    def evaluation(self) -> dict[str, Any]:
+        """What `icrl evaluate` found; empty: it was not asked."""
+        return RunDirectory(self.directory).evaluation()
+
+    @property
+    def constraint_scores(self) -> dict[str, Any]:
+        """Of the constraint itself; empty: the run has none, or is not finished."""
+        found: dict[str, Any] = (self.scores or {}).get("constraint") or {}
+        return found
+
+    @property
+    def verdict(self) -> str | None:
+        """How far to trust the run's constraint, where it was judged."""
+        trust = self.evaluation.get("trust", {})
+        return str(trust["verdict"]) if "verdict" in trust else None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
@@ -62,7 +81,7 @@ class Group:
     @property
     def name(self) -> str:
         """As written in tables and legends."""
-        return NAMES.get(self.label, self.label)
+        return NAMES.get(self.label, one_line(self.label))
 
     @property
     def finished(self) -> list[RunRecord]:
@@ -80,7 +99,10 @@ class Group:
         return [run for run in self.runs if run.scores is None and run.error is None]
 
     def values(self, name: str) -> FloatArray:
-        """[n]: a score of every finished run."""
+        """[n]: a score of every finished run; `InputError` if one has none."""
+        for run in self.finished:
+            if (run.scores or {}).get(name) is None:
+                raise InputError(f"{run.directory / SCORES} has no {name}: it was edited, or is of another version.")
         return np.array([run.scores[name] for run in self.finished if run.scores is not None], np.float64)
 
 
@@ -107,11 +129,23 @@ def read_groups(directories: Sequence[Path]) -> list[Group]:
     ]
 
 
+def steps_planned(run: RunRecord) -> int:
+    """Environment steps that the run was given; of a run that does not say, those it made."""
+    settings = run.config.get("config")
+    if isinstance(settings, dict) and isinstance(settings.get("steps"), int | float):
+        return int(settings["steps"])
+    return int((run.scores or {}).get("steps", 0))
+
+
 def read_commands(directories: Sequence[Path]) -> list[str]:
     """The commands that made the runs, where they were recorded."""
     paths = [path for directory in directories for path in (directory / COMMAND, directory.parent / COMMAND)]
-    lines = [line for path in paths if path.exists() for line in path.read_text().splitlines()]
+    lines = [line for path in paths if path.is_file() for line in _text(path).splitlines()]
     return list(dict.fromkeys(lines))
+
+
+def _text(path: Path) -> str:
+    return read_bytes(path, MOST_JSON_BYTES).decode(errors="replace")
 
 
 def _run_paths(directory: Path) -> list[Path]:
@@ -183,9 +217,8 @@ def _require_distinct(runs: list[RunRecord]) -> None:
 
 
 def _require_one_engine(runs: list[RunRecord]) -> None:
-    versions = sorted(
-        {str(run.scores["versions"]["mujoco"]) for run in runs if run.scores and "versions" in run.scores}
-    )
+    scored = [run.scores for run in runs if run.scores and "versions" in run.scores]
+    versions = sorted({str(scores["versions"].get("mujoco")) for scores in scored})
     if len(versions) > 1:
         raise InputError(
             f"the runs used different versions of MuJoCo ({', '.join(versions)}), whose returns cannot be compared: "

@@ -1,9 +1,11 @@
 """What a person reads when a verb has finished: short tables, and where the pictures are."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -15,6 +17,7 @@ from icrl.report.constraint_picture import draw_constraint
 from icrl.tasks.task import Scenario, Task
 from icrl.trajectories import select
 from icrl.types import Scores, Trajectories
+from icrl.words import say
 
 
 def write_pictures(scenario: Scenario, demos: Demonstrations | None, last: Snapshot, directory: Path) -> list[Path]:
@@ -28,6 +31,13 @@ def write_pictures(scenario: Scenario, demos: Demonstrations | None, last: Snaps
     return [path]
 
 
+def picture_of(scenario: Scenario, demos: Demonstrations | None, last: Snapshot) -> bytes | None:
+    """ζ after a round as PNG; None: the method learns none."""
+    with TemporaryDirectory() as folder:
+        pictures = write_pictures(scenario, demos, last, Path(folder))
+        return pictures[0].read_bytes() if pictures else None
+
+
 def print_scores(
     scores: Scores, demos: Demonstrations | None, directory: Path, pictures: list[Path], console: Console
 ) -> None:
@@ -39,12 +49,13 @@ def print_scores(
         _add(table, f"{scores.method} (this run)", scores.true_return, scores.violation_rate)
         _add_references(table, {} if demos is None else demos.card)
         console.print(table)
-    console.print(
+    say(
+        console,
         f"{scores.steps:,} environment steps in {scores.seconds:.1f} s ({scores.steps_per_second:,.0f}/s). "
-        f"Everything is in {directory}", highlight=False, soft_wrap=True,
-    )  # fmt: skip
+        f"Everything is in {directory}",
+    )
     for picture in pictures:
-        console.print(f"Look at {picture}", highlight=False, soft_wrap=True)
+        say(console, f"Look at {picture}")
 
 
 def _print_without_truth(scores: Scores, demos: Demonstrations | None, directory: Path, console: Console) -> None:
@@ -63,10 +74,10 @@ def _print_without_truth(scores: Scores, demos: Demonstrations | None, directory
         steps = float(demos.trajectories.lengths.mean())
         row("demonstrations", scores.expert_return, steps, judged.get("expert_steps_forbidden"))
     console.print(table)
-    console.print(
+    say(
+        console,
         f"The true constraint is not known here. How far to trust what was learned: icrl evaluate {directory}",
-        highlight=False, soft_wrap=True,
-    )  # fmt: skip
+    )
 
 
 def print_played(played: Trajectories, demos: Demonstrations | None, console: Console) -> None:
@@ -78,11 +89,7 @@ def print_played(played: Trajectories, demos: Demonstrations | None, console: Co
         mean = f"{demos.trajectories.returns.mean():,.1f}" if demos.has_rewards else "unknown"
         table.add_row("demonstrations", mean, f"{demos.trajectories.lengths.mean():,.1f}")
     console.print(table)
-    console.print(
-        "The true constraint is not known here; if you know it: --truth module:function",
-        highlight=False,
-        soft_wrap=True,
-    )
+    say(console, "The true constraint is not known here; if you know it: --truth module:function")
 
 
 def print_truth(truth: Truth, scenario: Scenario, card: dict[str, Any], episodes: int, console: Console) -> None:
@@ -91,7 +98,7 @@ def print_truth(truth: Truth, scenario: Scenario, card: dict[str, Any], episodes
     _add(table, f"this run ({episodes} episodes)", truth.true_return, truth.violation_rate)
     _add_references(table, card)
     console.print(table)
-    console.print(f"True constraint: {scenario.constraint}.", highlight=False, soft_wrap=True)
+    say(console, f"True constraint: {scenario.constraint}.")
 
 
 def print_references(demos: Demonstrations, path: Path, console: Console) -> None:
@@ -100,11 +107,11 @@ def print_references(demos: Demonstrations, path: Path, console: Console) -> Non
     _add_references(table, demos.card)
     console.print(table)
     card = demos.card
-    console.print(
+    say(
+        console,
         f"Wrote {card['episodes']} clean episodes to {path} "
         f"({card['rejected_episodes']} with violations were left out).",
-        highlight=False, soft_wrap=True,
-    )  # fmt: skip
+    )
 
 
 def describe_task(task: Task) -> str:
@@ -116,11 +123,13 @@ def describe_task(task: Task) -> str:
 
 
 def print_tasks(scenarios: list[Scenario], console: Console) -> None:
-    """The table of `icrl tasks`."""
-    table = Table(header_style="bold")
-    for name in ("task", "observation", "action", "horizon", "demos", "what it is"):
-        right = name in ("observation", "action", "horizon")
-        table.add_column(name, justify="right" if right else "left", no_wrap=name == "task")
+    """The table of `icrl tasks`; a name is what one must type, so it is never cut, however narrow the terminal."""
+    table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("task", no_wrap=True, min_width=max(len(scenario.task.name) for scenario in scenarios))
+    for name in ("obs.", "action", "horizon"):
+        table.add_column(name, justify="right")
+    table.add_column("demos")
+    table.add_column("what it is", overflow="fold")
     for scenario in scenarios:
         task = scenario.task
         action = f"{len(task.action_names)} {'choices' if task.discrete else 'numbers'}"

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from icrl.experiment.run_directory import RunDirectory
 from icrl.trust.check import Level, Verdict
+from icrl.words import say
 
 _MARKS = {Level.good: ("+", "green"), Level.care: ("!", "yellow"), Level.bad: ("x", "red"), Level.unknown: ("?", "dim")}
 _STYLES = {"trust it": "bold green", "with care": "bold yellow", "do not trust it": "bold red"}
@@ -19,7 +20,7 @@ def print_unfinished(run: RunDirectory, console: Console) -> None:
     """Say so if a run is going on or was stopped: what is read then is not its result."""
     if not run.finished:
         said = f"{run.path} is not finished (it has no scores.json): this is what its constraint and agent are so far."
-        console.print(said, style="yellow", highlight=False, soft_wrap=True, markup=False)
+        say(console, said, "yellow")
 
 
 def print_verdict(verdict: Verdict, console: Console) -> None:
@@ -27,9 +28,7 @@ def print_verdict(verdict: Verdict, console: Console) -> None:
     console.print(f"Verdict, without the truth: {verdict.text}", style=_STYLES[verdict.text], highlight=False)
     for check in verdict.checks:
         mark, style = _MARKS[check.level]
-        console.print(
-            f"  {mark} {check.name}: {check.reason}", style=style, highlight=False, soft_wrap=True, markup=False
-        )
+        say(console, f"  {mark} {check.name}: {check.reason}", style)
 
 
 def print_constraint_truth(found: dict[str, Any], console: Console) -> None:
@@ -50,8 +49,22 @@ def print_constraint_truth(found: dict[str, Any], console: Console) -> None:
 
 
 @contextmanager
+def stage(what: str, console: Console) -> Iterator[None]:
+    """Say what goes on, so that nobody waits in silence: while it does on a terminal, as a line elsewhere."""
+    if not console.is_terminal:
+        say(console, f"{what} ...")
+        yield
+        return
+    with console.status(what):
+        yield
+
+
+@contextmanager
 def progress_bar(what: str, console: Console) -> Iterator[Callable[[int, int], None]]:
-    """A bar for something that says `(done, of)` after each of its parts."""
+    """A bar for something that says `(done, of)` after each of its parts; a line for each where nobody watches."""
+    if not console.is_terminal:
+        yield lambda done, of: say(console, f"{what}: {done} of {of}")
+        return
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task(what, total=None)
         yield lambda done, of: progress.update(task, completed=done, total=of)

@@ -85,8 +85,9 @@ def axis_values(axes: tuple[Axis, ...], observations: AnyArray, actions: AnyArra
 class Ruler:
     """Measures one axis from 0 to 1 along the steps that were seen; it follows where they are.
 
-    u = ½ · (share of the way from the lowest to the highest) + ½ · (share of the steps below): where steps are dense the
-    ruler is fine, and nowhere is it coarser than twice an even one. Another unit of the axis changes nothing.
+    u = e · (share of the way from the lowest to the highest) + (1 − e) · (share of the steps below).
+    With e = 1 it is even; with ½ it is fine where steps are dense, and nowhere coarser than twice an
+    even one. Another unit of the axis changes nothing.
     """
 
     values: FloatArray

@@ -2,8 +2,9 @@
 
 score(F) = mean over scales of max(0, e − h) − price · |F|
 
-e: share of the evidence, by weight, that enters cells no demonstration visits; h: share of demonstrations that leave the
-cells of the others. One such cell is easy to find at a fine scale; the mean over scales is the margin.
+e: share of the evidence, by weight, that enters cells no demonstration visits;
+h: share of demonstrations that leave the cells of the others.
+One such cell is easy to find at a fine scale; the mean over scales is the margin.
 """
 
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icrl.search.tables import Tables, sets_of
+from icrl.search.tables import Tables
 from icrl.types import BoolArray, FloatArray, IntArray
 
 SCALES = (4, 5, 6, 7, 8, 10, 12, 14, 16)

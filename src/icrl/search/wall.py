@@ -1,8 +1,11 @@
-"""Where the wall stands: evidence says which piece of undemonstrated space is forbidden, demonstrations where it ends.
+"""Where the wall stands: evidence says which piece of undemonstrated space is forbidden,
+demonstrations where it ends.
 
-In the chosen axes, measured by their rulers: allowed is what lies within t of what demonstrations show, t being how far
-held-out ones get from the others where they face the evidence; gaps between them are closed. What is left falls into connected pieces; forbidden are those that the
-evidence enters: all of one that demonstrations surround, of another what lies between them and the deepest evidence.
+In the chosen axes, measured by their rulers: allowed is what lies within t of what demonstrations
+show, t being how far held-out ones get from the others where they face the evidence; gaps between
+them are closed. What is left falls into connected pieces. Forbidden are those that the evidence
+enters: all of one that demonstrations surround, of another what lies between them and the deepest
+evidence.
 """
 
 from typing import NamedTuple
@@ -140,7 +143,9 @@ class _Seen(NamedTuple):
 
 
 def _closed(space: _Space, from_shown: FloatArray, wide: float) -> FloatArray:
-    """[nodes]: distance from demonstrations whose gaps are closed: what is nearer to them than `wide`, taken back by it.
+    """[nodes]: distance from demonstrations whose gaps are closed.
+
+    What is nearer to them than `wide` counts as theirs, and is then taken back by as much.
 
     Along an edge of what they show it is the distance itself; a gap narrower than twice `wide` counts as shown.
     """

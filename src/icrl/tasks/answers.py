@@ -1,11 +1,13 @@
 """What a user's environment says of itself and answers, checked: its spaces and names, what reset and step return."""
 
+import math
+import warnings
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
-from icrl.errors import InputError
+from icrl.errors import InputError, InputWarning
 from icrl.tasks.factories import Env, blamed
 from icrl.tasks.options import name_list
 from icrl.types import FloatArray
@@ -55,12 +57,16 @@ def step_result(env: Env, answer: Any) -> tuple[FloatArray, float, bool, bool]:
     observation, reward, ended, cut, _ = answer
     row = observed(env, observation)
     try:
-        return row, float(reward), bool(ended), bool(cut)
+        paid = float(reward)
+        result = (row, paid, bool(ended), bool(cut))
     except (TypeError, ValueError) as error:
         raise InputError(
             f"step() of {called(env)} returned reward = {reward!r:.60}, terminated = {ended!r:.60}, truncated = "
             f"{cut!r:.60}, expected one number and two booleans."
         ) from error
+    if not math.isfinite(paid):
+        raise InputError(f"{called(env)} paid a reward that is not a finite number ({paid}).")
+    return result
 
 
 def observed(env: Env, observation: Any) -> FloatArray:
@@ -79,6 +85,34 @@ def observed(env: Env, observation: Any) -> FloatArray:
         wrong = int(np.flatnonzero(~np.isfinite(row))[0])
         raise InputError(f"{called(env)} gave an observation that is not finite: entry {wrong} is {row[wrong]}.")
     return row
+
+
+_warned: set[str] = set()
+"""Environments whose observations were outside their space: it is said once of each."""
+
+
+def warn_if_outside(rows: FloatArray, space: gym.spaces.Box, name: str) -> None:
+    """Say once, in words, that observations [k, o] are outside the space that
+    the environment declares.
+
+    Nothing is clipped: the space is used for nothing but this. Yet one of the two is wrong.
+    """
+    if name in _warned:
+        return
+    outside = (rows < space.low) | (rows > space.high)
+    if not outside.any():
+        return
+    _warned.add(name)
+    row, column = np.argwhere(outside)[0]
+    warnings.warn(
+        f"{name} gave an observation outside its observation_space: entry {column} is "
+        f"{rows[row, column]:.6g}, the "
+        f"space says {space.low[column]:.6g} to {space.high[column]:.6g}. Training goes on with it "
+        "as it is; mend the "
+        "space, or the observation.",
+        InputWarning,
+        stacklevel=2,
+    )
 
 
 def _one_hot(space: gym.spaces.Discrete, observation: Any) -> FloatArray:

@@ -21,11 +21,21 @@ class EnvOptions:
     None: its attribute `feature_names`, else obs[0] ... action[0] ..."""
     processes: int | None = None
     """Own environment: processes to spread it over; 1: this one alone; None: one per core if a step takes over 1 ms."""
+    env_timeout: float | None = 600.0
+    """Own environment: seconds that a reset or a step may take before it counts as
+    hung; None: for ever."""
 
     def __post_init__(self) -> None:
         """Validate."""
         require(self.horizon is None or self.horizon >= 1, "horizon", self.horizon, "an integer >= 1, or None")
         require(self.processes is None or self.processes >= 1, "processes", self.processes, "an integer >= 1, or None")
+        seconds = self.env_timeout
+        require(
+            seconds is None or 0 < seconds < 1e9,
+            "env_timeout",
+            seconds,
+            "seconds above 0, or None",
+        )
         names = self.feature_names
         require(names is None or len(names) >= 1, "feature_names", names, "at least one name, or None")
 

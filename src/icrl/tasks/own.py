@@ -13,17 +13,20 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from icrl.errors import InputError
-from icrl.tasks.answers import first_observation, names_of, space_of, step_result
+from icrl.tasks.answers import first_observation, names_of, space_of, step_result, warn_if_outside
 from icrl.tasks.batched import BatchedEnv
-from icrl.tasks.bundle import Elsewhere, Here
+from icrl.tasks.bundle import Elsewhere, Here, WorkerLost
 from icrl.tasks.factories import RGB, Env, EnvFactory, FunctionEnv, blamed, find_factory
 from icrl.tasks.options import EnvOptions, name_list
+from icrl.tasks.patience import within
 from icrl.tasks.task import Task
 from icrl.types import AnyArray, BoolArray, FloatArray, IntArray
 
 SLOW_SECONDS = 1e-3
 """A step that takes longer is worth a process: asking one and hearing from it takes about 0.1 ms."""
 _TRIAL_STEPS, _TRIAL_SECONDS = 30, 0.3
+_MOST_NAMED = 6
+"""Episodes that are named of a process that is lost."""
 
 
 class OwnEnvs(BatchedEnv):
@@ -38,6 +41,8 @@ class OwnEnvs(BatchedEnv):
         horizon: int,
         processes: int,
         render_mode: str | None,
+        name: str,
+        timeout: float | None,
     ) -> None:
         super().__init__(
             num_envs=num_envs,
@@ -50,7 +55,11 @@ class OwnEnvs(BatchedEnv):
         place = Here if num_bundles == 1 else Elsewhere
         self.parts: list[IntArray] = np.array_split(np.arange(num_envs), num_bundles)
         """The environments of each bundle."""
-        self.bundles = [place(factory, len(part), render_mode) for part in self.parts]
+        self.bundles = [place(factory, len(part), render_mode, timeout) for part in self.parts]
+        self.name = name
+        self.box = observation_space
+        self.episode_seeds: IntArray = np.zeros(num_envs, np.int64)
+        """[E]: the seed that each episode was started with."""
         self.seen: FloatArray = np.zeros((num_envs, *observation_space.shape), np.float32)
 
     def start(self, indices: IntArray) -> None:
@@ -59,17 +68,27 @@ class OwnEnvs(BatchedEnv):
         wanted = [part[np.isin(part, indices)] for part in self.parts]
         asked = [(bundle, part, mine) for bundle, part, mine in zip(self.bundles, self.parts, wanted, strict=True)
                  if len(mine)]  # fmt: skip
+        for index, seed in seeds.items():
+            self.episode_seeds[index] = seed
         for bundle, part, mine in asked:
-            bundle.ask("reset", [int(i - part[0]) for i in mine], [seeds[int(i)] for i in mine])
+            with self._placed(mine):
+                bundle.ask("reset", [int(i - part[0]) for i in mine], [seeds[int(i)] for i in mine])
         for bundle, _, mine in asked:
-            self.seen[mine] = bundle.answer()
+            with self._placed(mine):
+                self.seen[mine] = bundle.answer()
+        warn_if_outside(self.seen, self.box, self.name)
 
     def advance(self, actions: AnyArray) -> tuple[FloatArray, BoolArray, dict[str, AnyArray]]:
         """All bundles are asked before the first is heard."""
         for bundle, part in zip(self.bundles, self.parts, strict=True):
-            bundle.ask("step", actions[part])
-        steps = [bundle.answer() for bundle in self.bundles]
+            with self._placed(part):
+                bundle.ask("step", actions[part])
+        steps = []
+        for bundle, part in zip(self.bundles, self.parts, strict=True):
+            with self._placed(part):
+                steps.append(bundle.answer())
         self.seen = np.concatenate([step.observations for step in steps])
+        warn_if_outside(self.seen, self.box, self.name)
         self.cut = np.concatenate([step.truncated for step in steps])
         rewards = np.concatenate([step.rewards for step in steps])
         return rewards, np.concatenate([step.terminated for step in steps]), {}
@@ -85,6 +104,21 @@ class OwnEnvs(BatchedEnv):
         picture = np.asarray(self.bundles[which].answer())
         times = max(1, round(width / picture.shape[1]))
         return picture.repeat(times, axis=0).repeat(times, axis=1)
+
+    @contextmanager
+    def _placed(self, indices: IntArray) -> Iterator[None]:
+        """Say of a process that is lost which environment it had, and where in
+        which episodes that was."""
+        try:
+            yield
+        except WorkerLost as error:
+            seeds = self.episode_seeds
+            steps = self.elapsed + 1
+            some = [f"seed {seeds[i]} at step {steps[i]}" for i in indices[:_MOST_NAMED]]
+            more = ", ..." if len(indices) > _MOST_NAMED else ""
+            raise InputError(
+                f"{self.name}: {error} Its episodes: {', '.join(some)}{more}.",
+            ) from error
 
     def close_extras(self, **options: Any) -> None:
         """Close the environments, and end the processes."""
@@ -105,12 +139,23 @@ class MakeOwnEnvs:
     processes: int
     pictures: bool
     """It offers rgb_array."""
+    name: str
+    timeout: float | None
+    """Seconds that a reset or a step may take."""
 
     def __call__(self, num_envs: int) -> OwnEnvs:
         """`num_envs` new environments. One alone is made so that it can be pictured, where it offers that."""
         render_mode = RGB if self.pictures and num_envs == 1 else None
         return OwnEnvs(
-            self.factory, num_envs, self.observation_space, self.action_space, self.horizon, self.processes, render_mode
+            self.factory,
+            num_envs,
+            self.observation_space,
+            self.action_space,
+            self.horizon,
+            self.processes,
+            render_mode,
+            self.name,
+            self.timeout,
         )
 
 
@@ -127,6 +172,7 @@ def task_from_env(
     feature_names: tuple[str, ...] | None = None,
     horizon: int | None = None,
     processes: int | None = None,
+    env_timeout: float | None = 600.0,
 ) -> Task:
     """The task of an environment by a function (or class) that makes a new `gymnasium.Env` at every call.
 
@@ -139,23 +185,41 @@ def task_from_env(
         )
     called = name or str(getattr(factory, "__name__", type(factory).__name__))
     names = None if feature_names is None else name_list(feature_names)
-    options = EnvOptions(horizon=horizon, feature_names=names, processes=processes)
+    options = EnvOptions(
+        horizon=horizon,
+        feature_names=names,
+        processes=processes,
+        env_timeout=env_timeout,
+    )
     return _task(FunctionEnv(called, factory), called, options)
 
 
 def _task(factory: EnvFactory, name: str, options: EnvOptions) -> Task:
-    with _closed_after(env := factory(), name):
+    with within(options.env_timeout, lambda: f"making {name}"):
+        env = factory()
+    with _closed_after(env, name):
         observation_space, states = _observation_space(env, name)
         action_space = _action_space(env, name)
         horizon = _horizon(env, name, options.horizon)
         observation_names, action_names = _names(env, name, options.feature_names)
-        seconds = _try_out(env, name)
+        trial = f"a reset and {_TRIAL_STEPS} steps of {name} (seed 0)"
+        with within(options.env_timeout, lambda: trial):
+            seconds = _try_out(env, name)
         pictures = RGB in ((env.metadata or {}).get("render_modes") or ())
     processes = options.processes or (_num_cores() if seconds > SLOW_SECONDS else 1)
     where = "in one process" if processes == 1 else f"over {processes} processes"
     return Task(
         name=name,
-        make_env=MakeOwnEnvs(factory, observation_space, action_space, horizon, processes, pictures),
+        make_env=MakeOwnEnvs(
+            factory,
+            observation_space,
+            action_space,
+            horizon,
+            processes,
+            pictures,
+            name,
+            options.env_timeout,
+        ),
         observation_space=observation_space,
         action_space=action_space,
         observation_names=observation_names,

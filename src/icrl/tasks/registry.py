@@ -28,8 +28,8 @@ def make_scenario(name: str, options: EnvOptions | None = None) -> Scenario:
     if name in SCENARIOS:
         if options not in (None, EnvOptions()):
             raise InputError(
-                f"{name} is a task of ours: its horizon, names and processes are fixed; "
-                "--horizon, --feature-names and --processes are for environments of your own."
+                f"{name} is a task of ours: its horizon, names and processes are fixed; --horizon, "
+                "--feature-names, --processes and --env-timeout are for environments of your own."
             )
         module, function = SCENARIOS[name].split(":")
         factory = getattr(importlib.import_module(module), function)
@@ -51,7 +51,14 @@ def make_task(
     horizon: int | None = None,
     feature_names: tuple[str, ...] | None = None,
     processes: int | None = None,
+    env_timeout: float | None = 600.0,
 ) -> Task:
     """What a learner may see of a task of ours, of any registered Gymnasium id, or of `module:function`."""
     names = None if feature_names is None else name_list(feature_names)
-    return make_scenario(name, EnvOptions(horizon=horizon, feature_names=names, processes=processes)).task
+    options = EnvOptions(
+        horizon=horizon,
+        feature_names=names,
+        processes=processes,
+        env_timeout=env_timeout,
+    )
+    return make_scenario(name, options).task

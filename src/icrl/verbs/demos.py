@@ -10,6 +10,7 @@ from tyro.conf import Positional
 from icrl.errors import unknown_name
 from icrl.tasks.options import EnvOptions
 from icrl.verbs.inputs import Columns, find_scenario
+from icrl.words import say, shown
 
 if TYPE_CHECKING:
     from icrl.tasks.task import Task
@@ -88,13 +89,13 @@ def convert(arguments: list[str]) -> None:
     from icrl.demos.convert import convert_demos
 
     console = Console()
-    with console.status(f"converting {args.source}"):
+    with console.status(shown(f"converting {args.source}")):
         demos = convert_demos(args.source, args.target, columns, task)
     t = demos.trajectories
-    console.print(
+    say(
+        console,
         f"Wrote {t.num_trajectories} episodes, {t.num_steps:,} steps to {args.target}, and read the same again.",
-        highlight=False, soft_wrap=True,
-    )  # fmt: skip
+    )
 
 
 def _find_task(name: str | None, options: EnvOptions) -> "Task | None":

@@ -2,12 +2,21 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import tyro
 from tyro.conf import Positional
 
 from icrl.errors import InputError
-from icrl.verbs.inputs import require_counts
+from icrl.verbs.inputs import keep_record, require_counts
+from icrl.verbs.run_page import write_run_page
+from icrl.words import say
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from icrl.demos.dataset import Demonstrations
+    from icrl.tasks.task import Scenario
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +34,12 @@ class EvaluateArgs:
     truth: str | None = None
     """A true constraint that you know, as module:function; the function takes observations [n, o] and actions [n, a]
     ([n] when discrete) and returns n booleans: True where forbidden. It is used here alone, never for learning."""
+    task: str | None = None
+    """The run's task in your words, where it is a function of yours (module:function);
+    None: as the run names it."""
+    allow_import: bool = False
+    """Import the module that the run names as its task. That executes it: only
+    for runs that you trust."""
 
 
 def run(arguments: list[str]) -> None:
@@ -35,38 +50,47 @@ def run(arguments: list[str]) -> None:
 
     from icrl.agent.policy_file import load_policy
     from icrl.evaluate import judge, play_episodes
-    from icrl.experiment.inputs import demos_of_run, scenario_of_run, with_truth
-    from icrl.experiment.run_directory import POLICY, RunDirectory, write_json
+    from icrl.experiment.inputs import scenario_of_run, with_truth
+    from icrl.experiment.provenance import constraint_of_run
+    from icrl.experiment.run_directory import EVALUATION, POLICY, RunDirectory
+    from icrl.experiment.specs import spec_from_json
     from icrl.experiment.trusting import has_constraint, judge_against_truth, judge_run
     from icrl.report.summary import print_played, print_truth
-    from icrl.report.trust_summary import print_constraint_truth, print_unfinished, print_verdict, progress_bar
+    from icrl.report.trust_summary import (
+        print_constraint_truth,
+        print_unfinished,
+        print_verdict,
+        progress_bar,
+        stage,
+    )
 
     console = Console()
     run = RunDirectory(args.directory)
     config = run.config()
     print_unfinished(run, console)
-    scenario = scenario_of_run(config)
+    scenario = scenario_of_run(config, directory=args.directory, task=args.task, allow_import=args.allow_import)
     if args.truth is not None:
         scenario = with_truth(scenario, args.truth)
     policy = load_policy(args.directory / POLICY, scenario.task)
-    with console.status(f"playing {args.episodes} episodes"):
-        played = play_episodes(scenario.task, policy, args.episodes, args.seed)
-    try:
-        demos = demos_of_run(config, scenario)
-    except InputError as error:
-        demos = None  # they have moved: then there is nothing to compare with, but the run can be judged
-        said = f"The demonstrations of this run cannot be read, so it is judged without them: {error}"
-        console.print(said, style="yellow", highlight=False, soft_wrap=True, markup=False)
-    found = (
-        judge(scenario, played)._asdict() if scenario.truth_known else {"nominal_return": float(played.returns.mean())}
-    )
-    found |= {"episodes": args.episodes, "seed": args.seed}
     if has_constraint(args.directory):
-        with progress_bar("fitting ζ again", console) as on_fold:
+        # before the work, not after it
+        spec_from_json(config)
+        constraint_of_run(args.directory, config, scenario.task)
+    with stage(f"playing {args.episodes} episodes", console):
+        played = play_episodes(scenario.task, policy, args.episodes, args.seed)
+    demos = _demos_if_readable(config, scenario, console)
+    found: dict[str, Any] = {"nominal_return": float(played.returns.mean())}
+    if scenario.truth_known:
+        found = judge(scenario, played)._asdict()
+    found |= {"episodes": args.episodes, "seed": args.seed}
+    right = None
+    if has_constraint(args.directory):
+        with progress_bar("fitting ζ again with demonstrations left out (a minute or two)", console) as on_fold:
             verdict = judge_run(args.directory, scenario.task, demos, played, args.others, on_fold)
-        right = judge_against_truth(args.directory, scenario, demos) if scenario.truth_known else None
-        found |= {"trust": verdict.as_json()} | ({} if right is None else {"constraint": right})
-    write_json(args.directory / "evaluation.json", found)
+        found["trust"] = verdict.as_json()
+        if scenario.truth_known:
+            right = judge_against_truth(args.directory, scenario, demos)
+            found["constraint"] = right
     if scenario.truth_known:
         print_truth(judge(scenario, played), scenario, {} if demos is None else demos.card, args.episodes, console)
     else:
@@ -75,3 +99,24 @@ def run(arguments: list[str]) -> None:
         if right is not None:
             print_constraint_truth(right, console)
         print_verdict(verdict, console)
+    keep_record(args.directory / EVALUATION, found, console)
+    write_run_page(args.directory, console)
+
+
+def _demos_if_readable(
+    config: dict[str, Any],
+    scenario: "Scenario",
+    console: "Console",
+) -> "Demonstrations | None":
+    """They may have moved: then there is nothing to compare with, but the run can be judged."""
+    from icrl.experiment.inputs import demos_of_run
+
+    try:
+        return demos_of_run(config, scenario)
+    except InputError as error:
+        say(
+            console,
+            f"The demonstrations of this run cannot be read, so it is judged without them: {error}",
+            "yellow",
+        )
+        return None

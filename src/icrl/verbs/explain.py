@@ -8,9 +8,14 @@ import tyro
 from tyro.conf import Positional
 
 from icrl.errors import InputError
+from icrl.verbs.inputs import keep_record
+from icrl.words import say
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from icrl.demos.dataset import Demonstrations
+    from icrl.tasks.task import Scenario
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +30,12 @@ class ExplainArgs:
     """Features to draw slices along, e.g. --features x y; none: those of the rule, then those that matter most."""
     out: Path | None = None
     """Where to write the picture; None: explain.png in the run directory."""
+    task: str | None = None
+    """The run's task in your words, where it is a function of yours (module:function);
+    None: as the run names it."""
+    allow_import: bool = False
+    """Import the module that the run names as its task. That executes it: only
+    for runs that you trust."""
 
 
 def run(arguments: list[str]) -> None:
@@ -32,9 +43,10 @@ def run(arguments: list[str]) -> None:
     args = tyro.cli(ExplainArgs, prog="icrl explain", args=arguments)
     from rich.console import Console
 
-    from icrl.constraint.learned import load_constraint
-    from icrl.experiment.run_directory import CONSTRAINT, RunDirectory, write_json
+    from icrl.experiment.provenance import constraint_of_run
+    from icrl.experiment.run_directory import RunDirectory
     from icrl.explain.reading import read_constraint
+    from icrl.files import NotWritten
     from icrl.report.explain_picture import draw_reading
     from icrl.report.explain_summary import print_reading, reading_as_json
     from icrl.report.trust_summary import print_unfinished
@@ -44,30 +56,76 @@ def run(arguments: list[str]) -> None:
     run = RunDirectory(args.directory)
     config = run.config()
     print_unfinished(run, console)
-    constraint = load_constraint(args.directory / CONSTRAINT)
     record = args.directory / VISITED
     picture = args.out or args.directory / "explain.png"
     if picture.suffix != ".png" or not picture.parent.is_dir():
         raise InputError(f"--out must be a .png file in a folder that exists, got {picture}.")
+    scenario = _scenario_if_any(args, config, console)
+    constraint = constraint_of_run(
+        args.directory,
+        config,
+        None if scenario is None else scenario.task,
+    )
     with console.status("reading the constraint"):
-        demos = load_run_demos(config, args.demos)
+        demos = load_run_demos(config, args.demos, scenario)
         visited = load_visited(record) if record.exists() else None
         reading = read_constraint(constraint, demos.trajectories, visited, args.features)
-        draw_reading(reading, f"{config.get('task')}, {config.get('method')}, seed {config.get('seed')}", picture)
-    write_json(args.directory / "explain.json", reading_as_json(reading))
     print_reading(reading, console)
-    console.print(f"Look at {picture}", highlight=False, soft_wrap=True)
+    keep_record(args.directory / "explain.json", reading_as_json(reading), console)
+    title = f"{config.get('task')}, {config.get('method')}, seed {config.get('seed')}"
+    try:
+        draw_reading(reading, title, picture)
+    except NotWritten as error:
+        if args.out is not None:
+            raise
+        say(
+            console,
+            f"There is no picture: {error} Or name a file that can be written, with --out.",
+            "yellow",
+        )
+        return
+    say(console, f"Look at {picture}")
 
 
-def load_run_demos(config: dict[str, Any], given: str | None) -> "Demonstrations":
+def _scenario_if_any(
+    args: ExplainArgs,
+    config: dict[str, Any],
+    console: "Console",
+) -> "Scenario | None":
+    """The run's scenario; None where its environment is gone, or may not be imported: ζ
+    can be read without it."""
+    from icrl.experiment.inputs import ImportRefused, scenario_of_run
+
+    try:
+        return scenario_of_run(
+            config,
+            directory=args.directory,
+            task=args.task,
+            allow_import=args.allow_import,
+        )
+    except ImportRefused as error:
+        say(console, f"The demonstrations are read as they are: {error}", "yellow")
+    except InputError as error:
+        if args.task is not None:
+            raise
+        say(
+            console,
+            f"The demonstrations are read as they are, for the environment is not there: {error}",
+            "yellow",
+        )
+    return None
+
+
+def load_run_demos(
+    config: dict[str, Any],
+    given: str | None,
+    scenario: "Scenario | None",
+) -> "Demonstrations":
     """The demonstrations of a run, or those given, as its task takes them; as they are if its environment is gone."""
-    from icrl.demos.formats import load_demos
-    from icrl.experiment.inputs import columns_of_run, demos_of_run, open_demos, scenario_of_run
+    from icrl.experiment.inputs import columns_of_run, demos_as_they_are, demos_of_run, open_demos
 
     if given is None and config.get("demos") is None:
         raise InputError("this run names no demonstrations: give those that its constraint was learned from, --demos.")
-    try:
-        scenario = scenario_of_run(config)
-    except InputError:
-        return load_demos(given or str(config.get("demos")), None if given else columns_of_run(config))
+    if scenario is None:
+        return demos_as_they_are(given or str(config.get("demos")), None if given else columns_of_run(config))
     return demos_of_run(config, scenario) if given is None else open_demos(given, scenario)[0]

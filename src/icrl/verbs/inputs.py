@@ -2,12 +2,16 @@
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from icrl.config import require
 from icrl.errors import InputError
+from icrl.words import say
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from icrl.demos.dataset import Demonstrations
     from icrl.demos.formats_table import ColumnMapping
     from icrl.tasks.options import EnvOptions
@@ -64,6 +68,18 @@ def find_demos(
     from icrl.experiment.inputs import open_demos, open_demos_if_any
 
     return open_demos(path, scenario, columns) if needed else open_demos_if_any(path, scenario, columns)
+
+
+def keep_record(path: Path, content: dict[str, Any], console: "Console") -> None:
+    """Write what a verb found beside what it read. A run that may not be written can still
+    be read: then say so."""
+    from icrl.experiment.run_directory import write_json
+    from icrl.files import NotWritten
+
+    try:
+        write_json(path, content)
+    except NotWritten as error:
+        say(console, f"This is shown, but not kept: {error}", "yellow")
 
 
 def as_folder(name: str) -> str:

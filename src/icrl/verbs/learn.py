@@ -1,6 +1,7 @@
 """`icrl learn TASK`."""
 
-from dataclasses import dataclass, field
+import sys
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -8,10 +9,15 @@ import tyro
 from tyro.conf import Positional
 
 from icrl.config import LearnConfig
+from icrl.experiment.config_file import ConfigFile, read_config, write_config
+from icrl.experiment.parsing import changed
 from icrl.presets import REFERENCES, preset
 from icrl.runtime import configure_jax
 from icrl.tasks.options import EnvOptions
 from icrl.verbs.inputs import Columns, as_folder, find_demos, find_scenario
+from icrl.verbs.loggers import LoggerName, open_loggers
+from icrl.verbs.run_page import write_run_page
+from icrl.words import say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +39,12 @@ class LearnArgs:
     """Run directory; None: runs/TASK-METHOD-PRESET-seedN."""
     episodes: int = 100
     """Episodes of the final evaluation."""
+    log: tuple[LoggerName, ...] = ()
+    """Log also to csv, tensorboard or wandb, any number of them: --log csv wandb (extras of these names)."""
+    config_file: Annotated[Path | None, tyro.conf.arg(name="config")] = None
+    """Settings to start from instead: a TOML file, or config.json of another run. Flags change what it says."""
+    print_config: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Write all settings as such a file to the terminal, and learn nothing."""
     config: Annotated[LearnConfig, tyro.conf.arg(name="")] = field(default_factory=LearnConfig)
     env: Annotated[EnvOptions, tyro.conf.arg(name="")] = field(default_factory=EnvOptions)
     columns: Columns = field(default_factory=Columns)
@@ -41,6 +53,9 @@ class LearnArgs:
 def run(arguments: list[str]) -> None:
     """`icrl learn TASK`."""
     args = parse(arguments)
+    if args.print_config:
+        sys.stdout.write(as_toml(args))
+        return
     columns = args.columns.mapping()
     scenario = find_scenario(args.task, args.env)
     demos, source = find_demos(args.demos, scenario, columns, needed=args.method not in REFERENCES)
@@ -49,6 +64,7 @@ def run(arguments: list[str]) -> None:
 
     from rich.console import Console
 
+    from icrl.experiment.callbacks import Callbacks
     from icrl.experiment.display import LiveDisplay
     from icrl.experiment.runs import RunSpec, check_run, run_learning
     from icrl.report.summary import describe_task, print_scores, write_pictures
@@ -58,49 +74,116 @@ def run(arguments: list[str]) -> None:
     rounds = check_run(spec, scenario, demos, directory)
     console = Console()
     if not scenario.truth_known:
-        console.print(describe_task(scenario.task), highlight=False, soft_wrap=True, markup=False)
+        say(console, describe_task(scenario.task))
     display = LiveDisplay(f"{args.method} on {args.task}, seed {args.seed}", args.config.steps, console)
+    callbacks = Callbacks([display, *open_loggers(args.log, scenario, demos, console)])
     try:
         with display:
-            scores, last = run_learning(spec, scenario, demos, directory, display)
+            scores, last = run_learning(spec, scenario, demos, directory, callbacks)
         pictures = write_pictures(scenario, demos, last, directory)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(how_far(directory, display.rounds_done, rounds)) from None
     print_scores(scores, demos, directory, pictures, console)
+    planned = preset(args.preset, args.task, args.method).steps
+    if args.config.steps < planned:
+        said = (
+            f"This run had {args.config.steps:,} of the {planned:,} steps of its preset: the agent may not be "
+            "trained out, and its scores may say little."
+        )
+        say(console, said, "yellow")
+    write_run_page(directory, console, animate=scenario.truth_known)
 
 
 def parse(arguments: list[str]) -> LearnArgs:
     """Flags change the settings of the task, preset and method asked for, wherever these stand on the line."""
-    guess = _learn_defaults(arguments)
+    said = _config_file(arguments)
+    guess = _learn_defaults(arguments, said)
     args = tyro.cli(LearnArgs, prog="icrl learn", args=arguments, default=guess)
+    _require_own_words(args, said, arguments)
     if (args.task, args.preset, args.method) == (guess.task, guess.preset, guess.method):
         return args
     find_scenario(args.task, args.env)
-    better = _defaults(args.task, args.preset, args.method)
+    better = _defaults(args.task, args.preset, args.method, said)
     return tyro.cli(LearnArgs, prog="icrl learn", args=arguments, default=better)
 
 
-def _learn_defaults(arguments: list[str]) -> LearnArgs:
-    """The preset of the task named in the arguments, so that --help shows, and flags change, that task's values."""
-    task = next((word for word in arguments[:1] if not word.startswith("-")), "lap-grid")
-    found = {"--preset": "default", "--method": "icrl"}
+def _require_own_words(args: LearnArgs, said: ConfigFile, arguments: list[str]) -> None:
+    """A run's config.json may be anybody's: a function that only it names is not executed."""
+    from icrl.experiment.inputs import ImportRefused, must_import
+
+    path = args.config_file
+    theirs = path is not None and (path.is_dir() or path.suffix == ".json")
+    if theirs and must_import(args.task) and args.task == said.run.get("task") and args.task not in arguments:
+        raise ImportRefused(
+            f"{path} names the task {args.task}, a function that would be executed. If you know the module and trust "
+            f"it, name the task yourself: icrl learn {args.task} --config {path}"
+        )
+
+
+def as_toml(args: LearnArgs) -> str:
+    """All settings as a file that --config takes."""
+    run = {name: getattr(args, name) for name in ("task", "method", "preset", "demos", "seed", "episodes")}
+    tables = {"env": asdict(args.env), "columns": {}}
+    if args.columns != Columns():
+        tables["columns"] = asdict(args.columns)
+    return write_config(run, args.config, tables)
+
+
+def _config_file(arguments: list[str]) -> ConfigFile:
+    """What the file of --config says; nothing, if there is none."""
+    path = _word_after(arguments, "--config")
+    if path is None:
+        return ConfigFile(run={}, settings={}, tables={})
+    return read_config(Path(path))
+
+
+def _word_after(arguments: list[str], wanted: str) -> str | None:
+    """The value of a flag, written as `--flag value` or `--flag=value`."""
+    found = None
     for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
         flag, equals, value = word.partition("=")
-        if flag in found:
-            found[flag] = value if equals else following
-    return _defaults(task, found["--preset"], found["--method"])
+        if flag == wanted:
+            found = value if equals else following
+    return found
 
 
-def _defaults(task: str, name: str, method: str) -> LearnArgs:
-    return LearnArgs(task=task, preset=name, method=method, config=preset(name, task, method))
+def _learn_defaults(arguments: list[str], said: ConfigFile) -> LearnArgs:
+    """The preset of the task named in the arguments, so that --help shows, and flags change, that task's values."""
+    task = next((word for word in arguments[:1] if not word.startswith("-")), None)
+    return _defaults(
+        task or said.run.get("task", "lap-grid"),
+        _word_after(arguments, "--preset") or said.run.get("preset", "default"),
+        _word_after(arguments, "--method") or said.run.get("method", "icrl"),
+        said,
+    )
+
+
+def _defaults(task: str, name: str, method: str, said: ConfigFile) -> LearnArgs:
+    rest = {key: value for key, value in said.run.items() if key in ("demos", "seed", "episodes")}
+    return LearnArgs(
+        task=task,
+        preset=name,
+        method=method,
+        config=said.changes(preset(name, task, method)),
+        env=changed(EnvOptions(), said.tables.get("env", {}), "env"),
+        columns=changed(Columns(), said.tables.get("columns", {}), "columns"),
+        **rest,
+    )
 
 
 def how_far(directory: Path, rounds_done: int, rounds: int) -> str:
-    """What an interrupted run says of itself."""
+    """What an interrupted run says of itself, and how to go on."""
     if rounds_done:
         holds = f"{directory} holds the metrics, the constraint and the policy of round {rounds_done}"
     elif directory.exists():
         holds = f"{directory} holds the configuration only"
     else:
         holds = "Nothing was written"
-    return f"interrupted after {rounds_done} of {rounds} rounds. {holds}."
+    done = f"interrupted after {rounds_done} of {rounds} rounds"
+    return f"{done}. {holds}. {_how_to_go_on(directory)}"
+
+
+def _how_to_go_on(directory: Path) -> str:
+    if not directory.exists():
+        return "The same command starts it."
+    return f"To make the run again, move {directory} away, or choose another --out."

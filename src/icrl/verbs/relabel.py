@@ -6,6 +6,8 @@ from pathlib import Path
 import tyro
 from tyro.conf import Positional
 
+from icrl.words import say
+
 
 @dataclass(frozen=True, kw_only=True)
 class RelabelArgs:
@@ -40,6 +42,6 @@ def run(arguments: list[str]) -> None:
             args.dataset, constraint, args.out, hard=args.hard, feature_names=args.feature_names,
             on_episode=lambda done, total: bar.update(task, completed=done, total=total),
         )  # fmt: skip
-    console.print(f"Wrote {args.out} ({made.folder})", markup=False)
+    say(console, f"Wrote {args.out} ({made.folder})")
     console.print(f"  {made.num_steps} steps of {made.num_episodes} episodes, mean cost {made.mean_cost:.3f}")
     console.print(f"  {made.share_infeasible:.1%} of the steps are infeasible")

@@ -7,6 +7,8 @@ import tyro
 from tyro.conf import Positional
 
 from icrl.verbs.inputs import require_counts
+from icrl.verbs.run_page import write_run_page
+from icrl.words import say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +25,12 @@ class RenderArgs:
     """Most steps to show; None: one episode, or 200 steps of a longer one."""
     format: str = "webp"
     """webp, gif, or mp4 (needs the extra 'video')."""
+    task: str | None = None
+    """The run's task in your words, where it is a function of yours (module:function);
+    None: as the run names it."""
+    allow_import: bool = False
+    """Import the module that the run names as its task. That executes it: only
+    for runs that you trust."""
 
 
 def run(arguments: list[str]) -> None:
@@ -40,6 +48,9 @@ def run(arguments: list[str]) -> None:
         path = render_run(
             args.directory, args.out, args.seed, args.steps, args.format,
             lambda done, total: bar.update(task, completed=done, total=total),
+            task_name=args.task, allow_import=args.allow_import,
         )  # fmt: skip
     size = path.stat().st_size / 1e6
-    console.print(f"Wrote {path} ({size:.1f} MB)", highlight=False, soft_wrap=True)
+    say(console, f"Wrote {path} ({size:.1f} MB)")
+    if path.parent == args.directory:
+        write_run_page(args.directory, console)

@@ -8,6 +8,7 @@ from tyro.conf import Positional
 
 from icrl.runtime import configure_jax
 from icrl.verbs import report
+from icrl.words import say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,12 +50,17 @@ def run(arguments: list[str]) -> None:
     for run in runs:
         if run.spec.constraint is not None and not run.after:
             line = f"{run.directory.name} uses the constraint of {run.spec.constraint}"
-            console.print(line, highlight=False, soft_wrap=True)
+            say(console, line)
         if run.lender is not None and not run.directory.exists():
             line = f"{run.directory.name} is made here: there is no finished run in {run.lender}"
-            console.print(line, highlight=False, soft_wrap=True)
-    with SuiteDisplay(f"suite {found.name}: {found.purpose}", runs, console) as display:
-        outcome = run_suite(runs, out, args.jobs, display, f"icrl suite {' '.join(arguments)}")
+            say(console, line)
+    try:
+        with SuiteDisplay(f"suite {found.name}: {found.purpose}", runs, console) as display:
+            outcome = run_suite(runs, out, args.jobs, display, f"icrl suite {' '.join(arguments)}")
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"interrupted. {out} keeps the runs that are finished: the same command makes the others."
+        ) from None
     print_outcome(outcome, out, console)
     if args.collect is not None:
         report.run([str(out), "--out", str(args.collect)])

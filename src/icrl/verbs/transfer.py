@@ -13,6 +13,8 @@ from icrl.runtime import configure_jax
 from icrl.tasks.options import EnvOptions
 from icrl.verbs.inputs import as_folder, find_scenario
 from icrl.verbs.learn import how_far
+from icrl.verbs.loggers import LoggerName, open_loggers
+from icrl.verbs.run_page import write_run_page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +38,8 @@ class TransferArgs:
     """Run directory; None: runs/TASK-transfer-METHOD-PRESET-seedN."""
     episodes: int = 100
     """Episodes of the final evaluation."""
+    log: tuple[LoggerName, ...] = ()
+    """Log also to csv, tensorboard or wandb, any number of them: --log csv wandb (extras of these names)."""
     steps: int = 500_000
     """Environment steps in all, sampling included."""
     num_samples: int = 10
@@ -52,6 +56,7 @@ def run(arguments: list[str]) -> None:
 
     from rich.console import Console
 
+    from icrl.experiment.callbacks import Callbacks
     from icrl.experiment.display import LiveDisplay
     from icrl.experiment.inputs import open_demos_if_any
     from icrl.experiment.making import open_constraint
@@ -69,13 +74,15 @@ def run(arguments: list[str]) -> None:
     rounds = check_run(spec, scenario, demos, directory, constraint)
     console = Console()
     display = LiveDisplay(f"constraint of {method} on {args.task}, seed {args.seed}", args.steps, console)
+    callbacks = Callbacks([display, *open_loggers(args.log, scenario, demos, console)])
     try:
         with display:
-            scores, last = run_learning(spec, scenario, demos, directory, display, constraint)
+            scores, last = run_learning(spec, scenario, demos, directory, callbacks, constraint)
         pictures = write_pictures(scenario, demos, last, directory)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(how_far(directory, display.rounds_done, rounds)) from None
     print_scores(scores, demos, directory, pictures, console)
+    write_run_page(directory, console, animate=scenario.truth_known)
 
 
 def parse(arguments: list[str], method: str) -> TransferArgs:

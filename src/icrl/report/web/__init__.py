@@ -1,0 +1,2 @@
+"""The report as one page of HTML that needs nothing else: no network, no server, no file beside
+it."""

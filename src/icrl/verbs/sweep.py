@@ -1,0 +1,102 @@
+"""`icrl sweep TASK --space space.toml`."""
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import tyro
+from tyro.conf import Positional
+
+from icrl.config import require
+from icrl.verbs.inputs import as_folder, find_demos, find_scenario
+from icrl.words import say
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepArgs:
+    """Try many settings and keep the best, judged without the truth. When it is stopped, the same
+    command goes on."""
+
+    task: Positional[str]
+    """A task of ours (see: icrl tasks), a Gymnasium id, or module:function that makes an
+    environment of yours."""
+    space: Path
+    """What to sweep, in TOML: settings with {low, high, log} or {choices} for a value; others are
+    fixed."""
+    trials: int = 20
+    """Trials in all, those of an earlier start included."""
+    jobs: int = 1
+    """Trials at once. Several processes, or machines that share the folder, may work on one sweep
+    too."""
+    seeds: int = 1
+    """Runs of a trial; two or more also say whether seeds agree."""
+    method: str = "icrl"
+    """icrl, binary-classifier, gail-constraint."""
+    preset: str = "default"
+    """Settings to start from: default (ours) or paper (the paper's table)."""
+    demos: str | None = None
+    """Demonstrations: a file, a folder or a Minari id; None: the ones that ship with the task. A
+    fifth is held out."""
+    episodes: int = 20
+    """Episodes of each run's final evaluation."""
+    objective: Literal["no-truth", "truth"] = "no-truth"
+    """truth: judge by the true constraint. For research alone: it marks everything it touches."""
+    seed: int = 0
+    """Seed of what is tried."""
+    out: Path | None = None
+    """Folder of the sweep; None: runs/sweep-TASK-METHOD."""
+
+
+def run(arguments: list[str]) -> None:
+    """`icrl sweep TASK --space space.toml`."""
+    args = tyro.cli(SweepArgs, prog="icrl sweep", args=arguments)
+    for name in ("trials", "jobs", "seeds", "episodes"):
+        require(getattr(args, name) >= 1, name, getattr(args, name), "an integer >= 1")
+    from rich.console import Console
+
+    from icrl.errors import InputError
+    from icrl.experiment.runs import RunSpec
+    from icrl.experiment.sweep import TRUTH, Sweep, num_done, open_study, run_sweep
+    from icrl.experiment.sweep_space import read_space
+    from icrl.presets import REFERENCES, preset
+    from icrl.report.sweep_page import BEST, write_sweep
+
+    console = Console()
+    space = read_space(args.space)
+    scenario = find_scenario(args.task)
+    demos, source = find_demos(args.demos, scenario)
+    if args.method in (*REFERENCES, "greedy") or demos is None:
+        raise InputError(f"--method {args.method} has no constraint to sweep the settings of.")
+    if args.objective == TRUTH and not scenario.truth_known:
+        raise InputError(f"--objective truth: the true constraint of {args.task} is not known.")
+    directory = args.out or Path("runs") / f"sweep-{as_folder(args.task)}-{args.method}"
+    spec = RunSpec(
+        task=args.task,
+        method=args.method,
+        preset=args.preset,
+        seed=args.seed,
+        config=preset(args.preset, args.task, args.method),
+        demos=source,
+        episodes=args.episodes,
+    )
+    sweep = Sweep(spec=spec, space=space, scenario=scenario, directory=directory, trials=args.trials,
+                  seeds=args.seeds, jobs=args.jobs, objective=args.objective)  # fmt: skip
+
+    def tell(text: str) -> None:
+        say(console, text)
+
+    try:
+        study = run_sweep(sweep, demos, tell)
+    except KeyboardInterrupt:
+        done = num_done(open_study(directory))
+        raise KeyboardInterrupt(
+            f"interrupted after {done} of {args.trials} trials; the same command goes on."
+        ) from None
+    command = shlex.join(["icrl", "sweep", *arguments])
+    for path in write_sweep(sweep, study, command):
+        tell(f"Wrote {path}")
+    if (directory / BEST).exists():
+        tell(f"Best: trial {study.best_trial.number}, {study.best_value:.4f}")
+    else:
+        tell("No trial came to its end: see the table for why.")

@@ -1,0 +1,170 @@
+"""Sweeps on Optuna: killed and resumed, pruned, several at once; the page of one in a browser."""
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+
+import optuna
+import pytest
+
+from icrl.cli import main
+from icrl.experiment.sweep import num_done, open_study
+from icrl.verbs.learn import parse
+
+SPACE = """
+steps = 2000
+scouts = 0
+num_samples = 2
+[forward]
+steps = 512
+num_envs = 4
+rollout_steps = 64
+epochs = {low = 1, high = 4}
+learning_rate = {low = 1e-5, high = 1e-2, log = true}
+hidden = [16]
+minibatch = {choices = [64, 100]}
+[backward]
+presumption = 0.0
+updates = {choices = [5, 20]}
+"""
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
+    """A sweep of 20 trials on LapGridWorld that is killed after a few and goes on."""
+    folder = tmp_path_factory.mktemp("sweep")
+    (folder / "space.toml").write_text(SPACE)
+    words = ["sweep", "lap-grid", "--space", str(folder / "space.toml"), "--trials", "20", "--jobs", "2",
+             "--episodes", "2", "--out", str(folder / "out")]  # fmt: skip
+    process = subprocess.Popen([sys.executable, "-m", "icrl", *words], start_new_session=True)
+    deadline = time.monotonic() + 300
+    while not (folder / "out" / "sweep.db").exists() or num_done(open_study(folder / "out")) < 3:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(1)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    before = num_done(open_study(folder / "out"))
+    main(words)
+    return folder / "out", before, words
+
+
+def test_a_killed_sweep_goes_on_where_it_was(swept):
+    out, before, _ = swept
+    study = open_study(out)
+    assert 3 <= before < 20
+    assert num_done(study) == 20
+    finished = study.get_trials(states=(optuna.trial.TrialState.COMPLETE,))
+    assert len(finished) >= 3
+    # what was tried before is not tried again, but for trials that were killed
+    kept = study.get_trials(states=(optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED))
+    rates = [trial.params["forward.learning_rate"] for trial in kept]
+    assert len(set(rates)) == len(rates)
+
+
+def test_settings_that_do_not_fit_together_end_a_trial_and_not_the_sweep(swept):
+    trials = open_study(swept[0]).get_trials()
+    wrong = [trial for trial in trials if trial.params.get("forward.minibatch") == 100]
+    assert wrong
+    assert all("a divisor of num_envs" in trial.user_attrs["error"] for trial in wrong)
+    assert all(trial.state == optuna.trial.TrialState.PRUNED for trial in wrong)
+
+
+def test_the_best_settings_are_a_file_that_learn_takes(swept):
+    out = swept[0]
+    best = open_study(out).best_trial
+    text = (out / "best.toml").read_text()
+    assert tomllib.loads(text)["forward"]["learning_rate"] == best.params["forward.learning_rate"]
+    config = parse(["--config", str(out / "best.toml")]).config
+    assert (config.forward.epochs, config.steps) == (best.params["forward.epochs"], 2000)
+    assert "truth" not in text
+
+
+def test_the_table_has_every_trial_with_the_best_first(swept):
+    out = swept[0]
+    with (out / "trials.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    study = open_study(out)
+    assert len(rows) == len([trial for trial in study.get_trials() if trial.state.is_finished()])
+    assert int(rows[0]["trial"]) == study.best_trial.number
+    assert float(rows[0]["objective"]) == pytest.approx(study.best_value, abs=1e-4)
+    assert "demonstrations allowed" in rows[0]
+
+
+def test_no_trial_looked_at_the_truth(swept):
+    for trial in open_study(swept[0]).get_trials():
+        assert "judged_by" not in trial.user_attrs
+
+
+def test_another_sweep_in_the_same_folder_is_refused(swept, capsys):
+    with pytest.raises(SystemExit):
+        main([*swept[2], "--objective", "truth"])
+    assert "holds another sweep (it differs in objective)" in capsys.readouterr().err
+
+
+def test_a_sweep_by_the_truth_marks_what_it_touches(swept, tmp_path):
+    space = swept[0].parent / "space.toml"
+    main(["sweep", "lap-grid", "--space", str(space), "--trials", "2", "--episodes", "2", "--objective", "truth",
+          "--out", str(tmp_path / "out")])  # fmt: skip
+    for name in ("best.toml", "table.md", "index.html"):
+        path = tmp_path / "out" / name
+        if path.exists():
+            assert "Judged by the truth" in path.read_text()
+    assert json.loads((tmp_path / "out" / "sweep.json").read_text())["objective"] == "truth"
+
+
+def test_hopeless_trials_are_pruned(tmp_path, monkeypatch):
+    from icrl.experiment import sweep
+
+    study = optuna.create_study(direction="maximize", pruner=optuna.pruners.MedianPruner(n_startup_trials=2))
+    for value in (0.9, 0.8, 0.1):
+        trial = study.ask()
+        run = tmp_path / f"run-{trial.number}"
+        run.mkdir()
+        line = {"round": 3, "agent/return": 60 * value, "constraint/cost_demos": 1 - value}
+        (run / "metrics.jsonl").write_text(json.dumps(line) + "\n")
+        watcher = sweep._Watcher(trial, [run], 6, 60.0, sweep.threading.Event())
+        if value == 0.1:
+            with pytest.raises(optuna.TrialPruned):
+                watcher.waiting()
+        else:
+            watcher.waiting()
+            study.tell(trial, value)
+
+
+def test_the_page_shows_every_trial_as_a_line(swept):
+    import shutil
+
+    from selenium import webdriver
+    from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.by import By
+
+    options = Options()
+    options.binary_location = shutil.which("chromium")
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1200,1400"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    try:
+        browser.get((swept[0] / "index.html").as_uri())
+        lines = browser.find_elements(By.CSS_SELECTOR, "polyline.trial")
+        finished = open_study(swept[0]).get_trials(states=(optuna.trial.TrialState.COMPLETE,))
+        assert len(lines) == len(finished)
+        browser.execute_script("arguments[0].focus()", lines[-1])
+        said = browser.find_element(By.ID, "parallel-readout").text
+        number = int(re.match(r"Trial (\d+): ", said).group(1))  # the last line drawn lies on top: it is the best
+        study = open_study(swept[0])
+        assert study.get_trials()[number].value == study.best_value
+        assert browser.get_log("browser") == []
+        folder = os.environ.get("ICRL_SCREENSHOTS")
+        if folder is not None:
+            browser.save_screenshot(f"{folder}/report-sweep.png")
+    finally:
+        browser.quit()
