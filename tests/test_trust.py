@@ -247,7 +247,8 @@ def test_returns_tell_over_from_under_constraint():
         return check_returns(constraint, moved, reference, 0.5, lambda: missing)
 
     assert check(1.0).level is Level.good
-    assert check(1.4).level is Level.good
+    assert check(1.1).level is Level.good
+    assert check(1.4).level is Level.care  # a difference of 30 % is no good one
     assert (check(1.6).level, "under-constrained" in check(1.6).reason) == (Level.bad, True)
     assert (check(1.6, missing=True).level, "merely" in check(1.6, missing=True).reason) == (Level.bad, False)
     assert (check(1.6, missing=False).level, "merely" in check(1.6, missing=False).reason) == (Level.care, True)

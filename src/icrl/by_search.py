@@ -21,6 +21,7 @@ from icrl.agent.rollout import sample_trajectories
 from icrl.agent.state import policy_of
 from icrl.agent.training import (
     Goal,
+    Measurement,
     Training,
     first_forbidden,
     judged_training,
@@ -56,6 +57,8 @@ _SCOUT_AGAIN_SHARE = 0.05
 """Of a run's steps, for the scout that goes on under it."""
 _LEFT_FOR_FINAL = 0.3
 """Of a run's steps, for the agent that is handed out."""
+_LAST_LOOK = 0.8
+"""Of a run's steps, after which ζ stays as it is."""
 _MORE_SCOUTS = 2
 """Scouts that may follow the first where they show nothing."""
 _MOST_GENERATIONS = 5
@@ -244,13 +247,40 @@ class SearchWay:
         if self.config.train is Train.until_expert:
             goal = Goal(shortfall)
         training = judged_training(state.training, done, goal, self.budget(state), self.forward)
+        state = _with_best(state, training, done)
+        found = self._out_earned(state, samples, expected)
+        if found is not None:
+            return found
         next_round = forward_steps(self.forward) + self.config.num_samples * self.task.horizon
         out_of_steps = state.steps + next_round > self.config.steps
         finished = training.finished or out_of_steps
         why = "the agent that is handed out is being trained"
+        acted = state.acted
         if finished and training.done_at is None and goal is not None:
-            why = f"the agent is not trained out: {done.mean_return:.4g}, demonstrations earn {shortfall:.4g}"
-        return dataclasses.replace(state, training=training, finished=finished, why=why)
+            # the last agent did not get there: the best feasible one is handed out, and it is said
+            acted = state.best
+            earned = f"{state.best_return:.4g}, demonstrations earn {shortfall:.4g}"
+            why = f"the agent is not trained out: {earned}"
+        return dataclasses.replace(state, training=training, finished=finished, acted=acted, why=why)
+
+    def _out_earned(self, state: LearnState, samples: Trajectories, expected: Expected) -> LearnState | None:
+        """An agent under ζ that still out-earns demonstrations, helped by them or not, is a counter-example.
+
+        None: it does not, or nothing follows from it.
+        """
+        if state.generation >= _MOST_GENERATIONS or state.steps > _LAST_LOOK * self.config.steps:
+            return None
+        assert state.evidence is not None
+        lawful = cut(samples, first_forbidden(samples, self.cost_of(state)))
+        most = max(_OUT_EARNS, _STILL * scouts_advantage(state.evidence, expected))
+        if _rule_of(state) is None or float(np.mean(expected.advantages(lawful))) <= most:
+            return None
+        before = state.finding
+        evidence = add(state.evidence, lawful, state.generation)
+        found = self._found(dataclasses.replace(state, evidence=evidence))
+        if found.finding is before:
+            return None
+        return self._hand_out(found, found.why)
 
     def _found(self, state: LearnState) -> LearnState:
         """ζ from all evidence so far."""
@@ -294,7 +324,7 @@ class SearchWay:
         if self.config.help:
             helped = self.demos.trajectories
         training = start_training(generator(key), self.task, self.forward, helped, self.demos.has_rewards)
-        return dataclasses.replace(state, training=training, phase=Phase.final, why=why)
+        return dataclasses.replace(state, training=training, phase=Phase.final, why=why, best=None, best_return=-np.inf)
 
     def _time_left(self, state: LearnState) -> bool:
         """There is still time for another agent before the last one."""
@@ -346,6 +376,15 @@ def _rule_of(state: LearnState) -> Rule | None:
     if state.finding is None:
         return None
     return state.finding.rule
+
+
+def _with_best(state: LearnState, training: Training, done: Measurement) -> LearnState:
+    """The best feasible agent so far; of infeasible ones the least so."""
+    feasible = done.forbidden <= Goal(0.0).most_forbidden
+    worth = done.mean_return if feasible else -np.inf
+    if state.best is not None and worth <= state.best_return:
+        return state
+    return dataclasses.replace(state, best=training.agent, best_return=worth)
 
 
 def _counted(training: Training, passed: bool) -> Training:

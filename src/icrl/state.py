@@ -53,6 +53,9 @@ class LearnState:
     acted: AgentState | None = None
     """The agent of the last round; `training` may be the next one's already."""
     acted_as: Phase = Phase.round
+    best: AgentState | None = None
+    """The best feasible agent of the last phase."""
+    best_return: float = -math.inf
     samples: Trajectories | None = None
     """S of the last round."""
     forward_info: ForwardInfo | None = None

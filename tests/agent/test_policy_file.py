@@ -101,3 +101,22 @@ def test_every_cut_of_the_file_is_refused(tmp_path):
 def test_a_missing_file_says_when_it_would_be_there(tmp_path):
     with pytest.raises(InputError, match="at the end of its first round"):
         load_policy(tmp_path / "policy.safetensors", CHOICE)
+
+
+def test_how_a_policy_acts_comes_back_too(tmp_path):
+    path = tmp_path / "policy.safetensors"
+    config = ForwardConfig(hidden=(5, 4), shield=True)
+    agent = init_agent(np.random.default_rng(0), PUSH, config)
+
+    def cost(observations, actions):
+        return np.where(actions[..., 0] > 0, 1.0, 0.0)
+
+    save_policy(policy_of(agent, PUSH, config, cost, greedy=True), path)
+    alone = load_policy(path, PUSH)
+    assert alone.greedy
+    assert alone.shield is None  # without its constraint nobody can say what it stood behind
+    behind = load_policy(path, PUSH, cost)
+    seen = np.linspace(-1, 1, 5, dtype=np.float32)[:, None]
+    assert (behind.choose(np.random.default_rng(0), seen).taken <= 0).all()
+    save_policy(policy_of(agent, PUSH, config), path)
+    assert load_policy(path, PUSH, cost).shield is None

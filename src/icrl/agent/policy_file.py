@@ -7,6 +7,7 @@ metadata is of an earlier version, and is read as it is.
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
@@ -14,13 +15,19 @@ from safetensors.numpy import load, save
 
 from icrl.agent.networks import PolicyLayers
 from icrl.agent.normalizer import RunningMoments
+from icrl.agent.shield import Shield
 from icrl.agent.state import ActionUnit, Policy
 from icrl.errors import InputError
 from icrl.files import read_bytes, write_whole
 from icrl.tasks.task import Task
-from icrl.types import AnyArray
+from icrl.types import AnyArray, CostFunction
 
+SAID = "policy"
 CHECKSUM = "checksum"
+GREEDY = "greedy"
+"""It acts at its mode."""
+SHIELDED = "shielded"
+"""It stood behind the shield of its run's constraint."""
 MAX_BYTES = 10**9
 """A policy of the sizes in use has less than a thousandth of this."""
 MAX_WEIGHT, MAX_LOG_STD = 1e10, 50.0
@@ -43,15 +50,25 @@ def save_policy(policy: Policy, path: Path) -> None:
             "num_seen": policy.moments.num_seen,
         }
     tensors = {name: np.array(tensor, order="C") for name, tensor in tensors.items()}  # keeps the shape of a scalar
-    write_whole(path, save(tensors, metadata={CHECKSUM: _checksum(tensors)}))
+    said = {
+        CHECKSUM: _checksum(tensors),
+        GREEDY: policy.greedy,
+        SHIELDED: policy.shield is not None,
+    }
+    # one entry: the order of several is not the same in every process
+    write_whole(path, save(tensors, metadata={SAID: json.dumps(said, sort_keys=True)}))
 
 
-def load_policy(path: Path, task: Task) -> Policy:
-    """Read a policy for the task it was trained on."""
+def load_policy(path: Path, task: Task, cost: CostFunction | None = None) -> Policy:
+    """Read a policy for the task it was trained on.
+
+    With the `cost` of its run's constraint it stands behind a shield, if it did when it was saved.
+    """
     try:
         data = read_bytes(path, MAX_BYTES)
         tensors = load(data)
-        _check_sum(tensors, data)
+        said = _said(data)
+        _check_sum(tensors, said)
         depth = sum(name.endswith(".weight") for name in tensors)
         layers = tuple((tensors[f"layer{i}.weight"], tensors[f"layer{i}.bias"]) for i in range(depth))
         moments = (
@@ -65,8 +82,16 @@ def load_policy(path: Path, task: Task) -> Policy:
     except (OSError, KeyError, ValueError, TypeError, SafetensorError) as error:
         raise InputError(f"{path} is not a policy of icrl: {error!s:.300}") from error
     _check_tensors(tensors, depth, path)
+    shield = None
+    if cost is not None and said.get(SHIELDED) is True:
+        shield = Shield(cost=cost)
     policy = Policy(
-        layers=PolicyLayers(layers, tensors.get("log_std")), moments=moments, action_space=task.action_space, unit=unit
+        layers=PolicyLayers(layers, tensors.get("log_std")),
+        moments=moments,
+        action_space=task.action_space,
+        unit=unit,
+        shield=shield,
+        greedy=said.get(GREEDY) is True,
     )
     _check_fit(policy, task, path)
     return policy
@@ -82,10 +107,20 @@ def _checksum(tensors: dict[str, AnyArray]) -> str:
     return digest.hexdigest()
 
 
-def _check_sum(tensors: dict[str, AnyArray], data: bytes) -> None:
-    """The tensors are those that were saved, where the file says which those were."""
+def _said(data: bytes) -> dict[str, Any]:
+    """What the file says of itself: earlier versions its checksum alone, or nothing."""
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-    if "__metadata__" in header and header["__metadata__"].get(CHECKSUM) != _checksum(tensors):
+    found = header.get("__metadata__", {})
+    if isinstance(found, dict) and SAID in found:
+        found = json.loads(found[SAID])
+    if not isinstance(found, dict):
+        raise TypeError("its metadata are no names and values")
+    return found
+
+
+def _check_sum(tensors: dict[str, AnyArray], said: dict[str, Any]) -> None:
+    """The tensors are those that were saved, where the file says which those were."""
+    if said and said.get(CHECKSUM) != _checksum(tensors):
         raise ValueError("its values are not those that were saved (the checksum differs): copy it again.")
 
 

@@ -24,6 +24,7 @@ from icrl.trust.held_out import NAME as HELD_OUT
 from icrl.trust.held_out import REPRODUCED, check_held_out, held_out_alarms, reproduction
 from icrl.trust.refit import find_refit
 from icrl.trust.returns import HIGHER, check_returns
+from icrl.trust.rule import check_elsewhere, check_rivals
 from icrl.types import Trajectories
 from icrl.visited import VISITED, Visited, load_visited
 
@@ -52,14 +53,17 @@ def judge_run(
     spec = spec_from_json(RunDirectory(directory).config())
     visited = load_visited(directory / VISITED) if (directory / VISITED).exists() else None
     judged = None if demos is None else judge_pairs(constraint, demos.trajectories, visited)
-    return Verdict(
-        (
-            _held_out(spec, task, constraint, demos, visited, judged, on_fold),
-            _coverage(constraint, judged, visited),
-            _ensemble(directory, constraint, judged, siblings(directory) if others is None else others),
-            check_returns(constraint, played, demos, HIGHER, missing=lambda: None),
-        )
-    )
+    checks = [
+        _held_out(spec, task, constraint, demos, visited, judged, on_fold),
+        _coverage(constraint, judged, visited),
+        _ensemble(directory, constraint, judged, siblings(directory) if others is None else others),
+        check_returns(constraint, played, demos, HIGHER, missing=lambda: None),
+    ]
+    rivals = check_rivals(constraint)
+    if rivals is not None:
+        checks.append(rivals)
+        checks.append(check_elsewhere(constraint, task, demos, played))
+    return Verdict(tuple(checks))
 
 
 def judge_against_truth(directory: Path, scenario: Scenario, demos: Demonstrations | None) -> dict[str, Any]:

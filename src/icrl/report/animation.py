@@ -107,10 +107,10 @@ def _open(
     """What is played: the run's task, its policy, and its constraint if it has one."""
     config = RunDirectory(directory).config()
     task = scenario_of_run(config, directory=directory, task=task_name, allow_import=allow_import).task
-    policy = load_policy(directory / POLICY, task)
     if not (directory / CONSTRAINT).exists():
-        return task, policy, None
-    return task, policy, constraint_of_run(directory, config, task)
+        return task, load_policy(directory / POLICY, task), None
+    constraint = constraint_of_run(directory, config, task)
+    return task, load_policy(directory / POLICY, task, constraint.cost), constraint
 
 
 def play(
@@ -137,7 +137,7 @@ def play(
     for step in range(steps):
         if step % every == 0:
             moments.append(Moment(env.render_env(0), step, None if clock is None else step * dt, total))
-        actions = policy.to_env(policy.act(rng, np.asarray(observations, np.float32)))
+        actions = policy.choose(rng, np.asarray(observations, np.float32)).taken
         if constraint is not None:
             costs.append(float(constraint.cost(observations, actions)[0]))
         observations, rewards, terminated, truncated, _ = env.step(actions)

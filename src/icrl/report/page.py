@@ -282,7 +282,10 @@ def _x_of(trajectories: Trajectories, column: int) -> FloatArray:
 
 def _visited(run: RunRecord, scenario: Scenario) -> Trajectories:
     """Episodes of the run's final agent in the nominal world."""
-    policy = load_policy(run.directory / POLICY, scenario.task)
+    cost = None
+    if (run.directory / CONSTRAINT).exists():
+        cost = load_constraint(run.directory / CONSTRAINT).cost
+    policy = load_policy(run.directory / POLICY, scenario.task, cost)
     rng = np.random.default_rng([run.seed, 0x5EE4])
     env = scenario.task.make_env(_EPISODES)
     return sample_trajectories(rng, policy, env, scenario.task.horizon, int(rng.integers(2**31)))

@@ -29,6 +29,7 @@ def print_verdict(verdict: Verdict, console: Console) -> None:
     for check in verdict.checks:
         mark, style = _MARKS[check.level]
         say(console, f"  {mark} {check.name}: {check.reason}", style)
+    say(console, f"What would change it: {verdict.would_change}.")
 
 
 def print_constraint_truth(found: dict[str, Any], console: Console) -> None:

@@ -19,6 +19,8 @@ SCALES = (4, 5, 6, 7, 8, 10, 12, 14, 16)
 """Cells along an axis, from coarse to fine."""
 PRICE = 0.03
 """Of each axis; held-out demonstrations set the real price of complexity."""
+ACTION_PRICE = 0.1
+"""Of each axis of the action: what agents do differs in style more than where they go."""
 LEAST = 0.15
 """A rule with a lower score is not believed: a style of agents scores up to about 0.13 (docs/decisions/0017)."""
 _PAID = 0.8
@@ -61,6 +63,8 @@ class Question:
     tables: Tables
     weights: FloatArray
     """[trajectories]: how much each needs explaining; sum 1"""
+    prices: tuple[float, ...]
+    """Of every axis."""
     paid: FloatArray
     """[n]: share of the way from chance to what demonstrations earn that the agent has been paid before each step"""
 
@@ -122,7 +126,8 @@ def score(question: Question, axes: tuple[int, ...], alive: BoolArray | None = N
         if explained > look.refuted and clear > clearest + 1e-3:
             clearest = clear
             best = best._replace(scale=scale, explained=explained, refuted=look.refuted)
-    return best._replace(score=float(np.mean(margins)) - PRICE * len(axes))
+    price = sum(question.prices[axis] for axis in axes)
+    return best._replace(score=float(np.mean(margins)) - price)
 
 
 def first_novel(tables: Tables, novel: BoolArray) -> IntArray:
@@ -143,6 +148,6 @@ def _with_what_precedes(question: Question, candidate: Candidate, others: list[t
     if weights.sum() <= 0.05:
         return candidate
     alive = np.arange(len(novel)) < first[tables.done.owners]
-    before = Question(tables=tables, weights=weights, paid=question.paid)
+    before = Question(tables=tables, weights=weights, prices=question.prices, paid=question.paid)
     strongest = max(score(before, axes, alive).score for axes in others)
     return candidate._replace(before=max(0.0, strongest))

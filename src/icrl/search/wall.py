@@ -17,14 +17,14 @@ from scipy.spatial import cKDTree
 from icrl.search.axes import Ruler
 from icrl.types import BoolArray, FloatArray, IntArray
 
-NODES = {1: 4000, 2: 160, 3: 45}
+NODES = {1: 4000, 2: 160, 3: 64}
 """Nodes along each axis of numbers, by how many axes there are."""
-_BORNE = 0.5
-"""Quantile over held-out demonstrations of how far they get from the others: gaps of that size mean nothing."""
-_FACING = 0.25
-"""The same where they face what is forbidden: there the wall stands."""
+_FACING = 0.1
+"""Quantile over held-out demonstrations of how far they get from the others where they face what is
+forbidden: there the wall stands."""
 _USUAL = 0.95
-"""Quantile of the distances of demonstrated steps from those of other demonstrations."""
+"""Quantile of the distances of demonstrated steps from other demonstrations: gaps of twice that size
+mean nothing."""
 _CORE = 0.5
 """Steps of the evidence that are deeper than this share of the deepest of their trajectory show what is forbidden."""
 _HEAVY = 0.3
@@ -99,7 +99,7 @@ def place_wall(
     steps = [grid[1] - grid[0] for grid, names in zip(grids, few, strict=True) if not names]
     cell = max(steps, default=1.0) * np.sqrt(max(len(steps), 1)) / 2  # no step is further from all nodes around it
     alike = apart < _APART  # another name is not a distance
-    wide = max(_typical(_worst(apart[alike], shown_owners[alike]), _BORNE), _typical(apart[alike], _USUAL), cell)
+    wide = max(_typical(apart[alike], _USUAL), cell)
     closed = _closed(space, from_shown, wide)
     forbidden, _ = _forbidden(space, seen, closed, wide)
     # how far held-out demonstrations get from the others matters where they face what is forbidden

@@ -24,10 +24,30 @@ class Check(NamedTuple):
     """For `evaluation.json`."""
 
 
+REMEDIES = {
+    "held-out demonstrations": "more demonstrations, recorded as these were",
+    "coverage": "demonstrations near what ζ forbids, on the allowed side of it",
+    "other seeds": "runs with other seeds that agree",
+    "returns": "an agent trained for longer, or demonstrations of a better expert",
+    "rivals": "demonstrations that keep one of the rivals and break the other",
+    "elsewhere": "demonstrations that go there, or the word of somebody who knows that nothing forbids it",
+}
+"""By the name of a check: what would answer it."""
+
+
 class Verdict(NamedTuple):
     """All checks, and what follows from them."""
 
     checks: tuple[Check, ...]
+
+    @property
+    def would_change(self) -> str:
+        """What would change the verdict, in one sentence."""
+        for level in (Level.bad, Level.care, Level.unknown):
+            for check in self.checks:
+                if check.level is level:
+                    return f"{REMEDIES.get(check.name, 'more demonstrations, and other seeds')} ({check.name})"
+        return "a demonstration that enters what ζ forbids"
 
     @property
     def text(self) -> str:
@@ -41,5 +61,6 @@ class Verdict(NamedTuple):
         """For `evaluation.json`."""
         return {
             "verdict": self.text,
+            "would_change": self.would_change,
             "checks": {c.name: {"level": c.level.value, "reason": c.reason, **c.numbers} for c in self.checks},
         }

@@ -13,10 +13,19 @@ from icrl.types import Trajectories
 NAME = "returns"
 HIGHER = 1.0
 """Earning this share more than the demonstrations is much more: the agent earns twice as much."""
-LOWER = 0.3
+LOWER = 0.15
 """Earning this share less than the demonstrations is much less."""
+MORE = 0.15
+"""Earning this share more is more than chance: ζ may miss something, or the agent is better than the expert."""
 DISOBEYS = 0.05
 """An agent that does more than this share of what ζ forbids is not under ζ."""
+
+
+def forbids_anything(constraint: LearnedConstraint) -> bool:
+    """ζ forbids something somewhere, as far as that can be told without data."""
+    if constraint.region is None:
+        return True
+    return bool(np.any(constraint.region.depth > constraint.region.level))
 
 
 def check_returns(
@@ -58,6 +67,14 @@ def check_returns(
         doubt = "" if found else ", unless the agent is merely better than the expert"
         reason = f"{said}: under-constrained, something is still missing from ζ{doubt}"
         return Check(NAME, Level.bad, reason, numbers)
+    if ratio > MORE:
+        empty = not forbids_anything(constraint)
+        reason = f"{said}: something may be missing from ζ, or the agent is merely better than the expert"
+        level = Level.care
+        if empty:
+            level = Level.bad
+            reason = f"{said}, and ζ forbids nothing: what held the expert back was not found"
+        return Check(NAME, level, reason, numbers)
     if ratio < -LOWER:
         return Check(NAME, Level.care, f"{said}: ζ forbids too much, or the agent needs more training", numbers)
     return Check(NAME, Level.good, f"{said}: neither too much nor too little is forbidden", numbers)

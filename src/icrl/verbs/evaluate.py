@@ -71,11 +71,12 @@ def run(arguments: list[str]) -> None:
     scenario = scenario_of_run(config, directory=args.directory, task=args.task, allow_import=args.allow_import)
     if args.truth is not None:
         scenario = with_truth(scenario, args.truth)
-    policy = load_policy(args.directory / POLICY, scenario.task)
+    cost = None
     if has_constraint(args.directory):
         # before the work, not after it
         spec_from_json(config)
-        constraint_of_run(args.directory, config, scenario.task)
+        cost = constraint_of_run(args.directory, config, scenario.task).cost
+    policy = load_policy(args.directory / POLICY, scenario.task, cost)
     with stage(f"playing {args.episodes} episodes", console):
         played = play_episodes(scenario.task, policy, args.episodes, args.seed)
     demos = _demos_if_readable(config, scenario, console)
