@@ -60,7 +60,7 @@ def test_links_between_pages_lead_somewhere(page):
 def test_every_departure_is_marked_where_it_happens_and_every_named_test_exists():
     table = (DOCS / "fidelity.md").read_text()
     rows = set(re.findall(r"^\| \*\*(F\d+)\*\*", table, re.MULTILINE))
-    assert len(rows) > 20
+    assert len(rows) >= 20
     code = "\n".join(path.read_text() for path in (DOCS.parent / "src").rglob("*.py"))
     assert rows - set(re.findall(r"\bF\d+\b", code)) == set()
     tests = "\n".join(path.read_text() for path in (DOCS.parent / "tests").rglob("test_*.py"))

@@ -14,7 +14,7 @@ from rich.text import Text
 from icrl.experiment.callbacks import Callback
 from icrl.experiment.methods import Snapshot
 from icrl.rounds import Progress
-from icrl.words import say, shown
+from icrl.words import one_line, say, shown
 
 _SHOWN_ROUNDS = 12
 _COLUMNS = ("round", "steps", "steps/s", "return", "cost", "cost D", "cost S", "KL o→n", "KL n→o", "λ")
@@ -35,6 +35,7 @@ class LiveDisplay(Callback):
         self.console = console or Console()
         self.title = title
         self.rows: list[tuple[str, ...]] = []
+        self.why = ""
         self.rounds_done = 0
         self.rounds = 0
         self.steps = 0
@@ -77,6 +78,16 @@ class LiveDisplay(Callback):
         if not self.console.is_terminal:
             line = "  ".join(f"{name} {value}" for name, value in zip(_COLUMNS, self.rows[-1], strict=True))
             say(self.console, line)
+        self._say_why(metrics)
+
+    def _say_why(self, metrics: dict[str, Any]) -> None:
+        """What the round was for and what followed from it: under the table, or as a line where it is news."""
+        why = f"{metrics.get('constraint/phase', '')}: {metrics.get('constraint/why', '')}"
+        if "constraint/why" not in metrics or why == self.why:
+            return
+        self.why = why
+        if not self.console.is_terminal:
+            say(self.console, f"  {why}")
 
     def _update_bar(self) -> None:
         speed = self.steps / max(time.perf_counter() - self.started, 1e-9)
@@ -105,7 +116,7 @@ class LiveDisplay(Callback):
             table.add_column(name, justify="right", no_wrap=True)
         for row in self.rows[-_SHOWN_ROUNDS:]:
             table.add_row(*row)
-        return Group(table, self.bar, Text(LEGEND, style="dim"))
+        return Group(table, Text(one_line(self.why)), self.bar, Text(LEGEND, style="dim"))
 
 
 def _row(snapshot: Snapshot, metrics: dict[str, Any]) -> tuple[str, ...]:
