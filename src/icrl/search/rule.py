@@ -1,5 +1,6 @@
 """From evidence to a rule: which axes, and where the wall stands in them."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ _TRIPLE_GAIN = {True: 0.35, False: 0.15}
 where it does not: demonstrations are thin in three dimensions."""
 _EXPLAINS = 0.8
 """A rule explains a counter-example where so much of it, by weight, enters what it forbids."""
+_JUST_BEYOND = 1.001
 _CLEARLY = 0.1
 """Other axes take the place of the old ones where they score so much more."""
 
@@ -167,7 +169,21 @@ def wall_in(problem: Problem, candidate: Candidate, question: Question) -> Rule:
             nodes.append(ruler.values)
         else:
             nodes.append(ruler.values_at(grid))
-    return Rule(chosen, candidate, region_of(chosen, tuple(nodes), wall), wall.borne, wall.flagged_held_out)
+    rule = Rule(chosen, candidate, region_of(chosen, tuple(nodes), wall), wall.borne, wall.flagged_held_out)
+    return _allowing(rule, problem)
+
+
+def _allowing(rule: Rule, problem: Problem) -> Rule:
+    """The same wall, moved out until it allows every demonstrated step: between nodes it may cut one off."""
+    deepest = float(np.max(depths_of(rule, problem.axes, problem.shown.values)))
+    if deepest <= rule.region.level:
+        return rule
+    region = rule.region
+    shallower = np.asarray(region.depth / (_JUST_BEYOND * deepest), np.float32)
+    return rule._replace(
+        region=replace(region, depth=shallower, evidence_depth=max(1.0, region.evidence_depth / deepest)),
+        borne=rule.borne * deepest,
+    )
 
 
 def region_of(axes: tuple[Axis, ...], nodes: tuple[FloatArray, ...], wall: Wall) -> Region:
