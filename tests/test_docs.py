@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from icrl.experiment.methods import METHODS
 from icrl.experiment.run_directory import RunDirectory
 from icrl.experiment.runs import run_learning
 from icrl.tasks.lap_grid import lap_grid
-from small_runs import lap_demos, tiny_spec
+from small_runs import TINY, lap_demos, tiny_spec
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -40,6 +41,16 @@ def test_every_logged_number_is_explained(tmp_path, method):
     explained = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)?)`", (DOCS / "methods" / "metrics.md").read_text()))
     logged = set(RunDirectory(tmp_path / "run").metrics()[0])
     assert len(logged) > 15
+    assert logged <= explained
+
+
+def test_every_number_of_a_search_is_explained(tmp_path):
+    config = replace(TINY, steps=30_000, num_samples=6, scouts=2)
+    config = replace(config, forward=replace(TINY.forward, steps=256, learning_rate=1e-3, shield=True))
+    run_learning(tiny_spec(config=config), lap_grid(), lap_demos(), tmp_path / "run", Callback())
+    explained = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)?)`", (DOCS / "methods" / "metrics.md").read_text()))
+    logged = set().union(*RunDirectory(tmp_path / "run").metrics())
+    assert {"constraint/strength", "constraint/rivals", "constraint/axes", "constraint/score"} <= logged
     assert logged <= explained
 
 
