@@ -130,7 +130,7 @@ class GradientWay:
             steps=state.steps,
             phase=state.phase,
             agent=state.training.agent,
-            cost=self.cost_of(state),
+            cost=None if self.to_bonus is not None else self.cost_of(state),
             constraint=freeze(state.zeta, self.features, self.config.backward, {}),
             samples=state.samples,
             forward_info=state.forward_info,

@@ -33,6 +33,7 @@ from icrl.config import LearnConfig, Train
 from icrl.constraint.found import region_constraint, region_cost
 from icrl.constraint.learned import LearnedConstraint
 from icrl.demos.dataset import Demonstrations
+from icrl.errors import InputError
 from icrl.evidence.expected import Expected, expected_of
 from icrl.evidence.gathered import add, scouts_advantage, strength_of, weights_of
 from icrl.rounds import OnProgress, Phase, Round, num_rounds, report_progress
@@ -78,6 +79,11 @@ class SearchWay:
     """Scouts, findings, judges, and the agent that is handed out."""
 
     def __init__(self, task: Task, demos: Demonstrations, config: LearnConfig, key: Any) -> None:
+        if not demos.has_rewards:
+            raise InputError(
+                "the demonstrations have no rewards: what an agent earns beyond them cannot be told. "
+                "Record them with rewards, or learn with --preset paper, which does without."
+            )
         self.task = task
         self.demos = demos
         self.config = config
@@ -117,7 +123,8 @@ class SearchWay:
         rule = _rule_of(state)
         if state.phase is Phase.scout or rule is None:
             return None
-        return region_cost(rule.region, [axis.columns for axis in rule.axes], self.task)
+        region = rule.region.with_caution(self.config.caution)
+        return region_cost(region, [axis.columns for axis in rule.axes], self.task)
 
     def solve(self, state: LearnState, on_progress: OnProgress) -> LearnState:
         """One piece of the agent's training under the present ζ (Eq. 9)."""
@@ -261,6 +268,8 @@ class SearchWay:
             acted = state.best
             earned = f"{state.best_return:.4g}, demonstrations earn {shortfall:.4g}"
             why = f"the agent is not trained out: {earned}"
+            if state.best_return >= shortfall:
+                why = f"the agent earned what demonstrations earn, but not twice in a row: {earned}"
         return dataclasses.replace(state, training=training, finished=finished, acted=acted, why=why)
 
     def _out_earned(self, state: LearnState, samples: Trajectories, expected: Expected) -> LearnState | None:
@@ -321,7 +330,7 @@ class SearchWay:
         """The last agent; demonstrations help it where that is wanted."""
         key = jax.random.fold_in(self.key_agents, state.number + 1)
         helped = None
-        if self.config.help:
+        if self.config.demos_help:
             helped = self.demos.trajectories
         training = start_training(generator(key), self.task, self.forward, helped, self.demos.has_rewards)
         return dataclasses.replace(state, training=training, phase=Phase.final, why=why, best=None, best_return=-np.inf)

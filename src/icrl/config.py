@@ -84,7 +84,7 @@ class TerminateConfig:
 
     terminal_value: float | None = None
     """What the step that forces the end is worth, with all that would follow it, in the task's own units.
-    None: the lowest reward met so far (at most 0) for ever, r_min / (1 - gamma), less one deviation of the return."""
+    None: what a bad life earns per step (at most 0) for ever, r / (1 - gamma), less one deviation of the return."""
     soft: float = 0.0
     """Share of the environments, at the start of an agent's training, in which a forbidden step costs `penalty` and the
     episode goes on: so that agents see what lies beyond, and find ways round."""
@@ -117,8 +117,8 @@ class ForwardConfig:
     learning_rate: float = 3e-4
     """Adam's step size."""
     learning_rate_end: float = 1.0
-    """Share of it that is left at the end of the run; it falls evenly (not for scouts). A finished gait is lost again
-    at full size (fidelity F23)."""
+    """Share of it that is left at the end of a run of the paper's way or of a transfer; it falls evenly. A finished
+    gait is lost again at full size (fidelity F23)."""
     falling: float = 0.25
     """Share of an agent's training over which the learning rate falls to 0, at the end of it."""
     tail: int = 50_000
@@ -269,7 +269,7 @@ class LearnConfig:
     caution: float = 1.0
     """Where a zeta that was found has its wall: 1: as near to demonstrations as held-out ones bear; 0: only where the
     evidence went."""
-    help: bool = True
+    demos_help: bool = True
     """Demonstrations help the agent that is handed out (never one that shows or judges anything)."""
     train: Train = Train.until_expert
     """How long that agent is trained."""

@@ -97,7 +97,12 @@ def baseline(task: str, name: str) -> LearnConfig:
     Their loss has no KL limits; the multiplier, zeta's size, learning rate and updates per round are those of Table 1.
     """
     settings, ours = paper(task), default(task)
-    lagrangian = replace(ours.forward, respect=Respect.lagrangian, multiplier=settings.forward.multiplier)
+    lagrangian = replace(
+        ours.forward,
+        respect=Respect.lagrangian,
+        multiplier=settings.forward.multiplier,
+        shield=False,
+    )
     forward = settings.forward if name == "paper" else lagrangian
     backward = replace(settings.backward, max_kl_old_new=None, max_kl_new_old=None, weights=Weights.none)
     return replace(settings, num_samples=ours.num_samples, forward=forward, backward=backward)

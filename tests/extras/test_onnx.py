@@ -14,6 +14,7 @@ from icrl.config import Activation
 from icrl.constraint.features import Features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.network import Layer, init_params
+from icrl.constraint.region import Region, RegionAxis
 from icrl.constraint.table import Table
 from icrl.interop.onnx_export import export_onnx
 
@@ -114,3 +115,20 @@ def test_the_verb_writes_a_model_that_says_what_it_is(tmp_path: Path, capsys: py
     observations, actions = pairs(True, 20)
     expected = constraint.feasibility(observations, actions)
     np.testing.assert_allclose(run(tmp_path / "made" / "c.onnx", observations, actions), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["one", "two", "three", "choices"])
+def test_a_region_says_what_numpy_says(tmp_path: Path, kind: str) -> None:
+    rng = np.random.default_rng(5)
+    columns = {"one": (1,), "two": (0, 2), "three": (0, 1, 2), "choices": (0, 3, 4, 5)}[kind]
+    axes = [RegionAxis(columns=(i,), nodes=np.cumsum(rng.uniform(0.1, 1.0, 7)) - 2) for i in range(len(columns))]
+    if kind == "choices":  # a number, and one of three choices of a discrete action
+        axes = [axes[0], RegionAxis(columns=(1, 2, 3), nodes=np.arange(3.0))]
+    shape = tuple(len(axis.nodes) for axis in axes)
+    region = Region(axes=tuple(axes), depth=rng.uniform(0, 2, shape).astype(np.float32), evidence_depth=2.0)
+    wide = replace(features(columns, kind == "choices"), lower=(-1e6,) * len(columns), upper=(1e6,) * len(columns))
+    constraint = LearnedConstraint(features=wide, region=region)
+    path = export_onnx(constraint, tmp_path / "region.onnx")
+    observations, actions = pairs(kind == "choices")
+    expected = constraint.feasibility(observations, actions)
+    np.testing.assert_allclose(run(path, observations, actions), expected, atol=2e-4)

@@ -92,3 +92,14 @@ def test_features_are_found_by_name() -> None:
 def test_a_path_is_no_constraint(path: Any) -> None:
     with pytest.raises(InputError, match=r"got .*: load it first with icrl\.load_constraint\('runs/constraint'\)"):
         Shield(constraint=cast(Any, path))
+
+
+def test_the_nearest_feasible_action_lies_just_inside_the_boundary() -> None:
+    shield = Shield(constraint=push_constraint())
+    free = shield.nearest(AT_ZERO, [1.0], -1.0, 1.0)
+    assert (free.action.tolist(), free.feasible, free.rank) == ([1.0], True, 0)
+    held = shield.nearest(AT_TWO, [1.0], -1.0, 1.0)  # pushes above 0.25 are infeasible there
+    assert held.feasible
+    assert held.action[0] == pytest.approx(0.25, abs=0.03)
+    with pytest.raises(InputError, match="finite bounds"):
+        shield.nearest(AT_TWO, [1.0], -np.inf, np.inf)

@@ -1,7 +1,7 @@
 """What an agent may learn from demonstrations before and while it learns from reward: a clone, and a pull towards it.
 
-A cloned agent stays feasible for a long time whatever the constraint says. So it may be handed out, but it is never
-evidence, and never the judge of a constraint (docs/decisions/0016).
+A cloned agent stays feasible for a long time whatever the constraint says. So it may be handed out, but that it is
+feasible says nothing for a constraint (docs/decisions/0016).
 """
 
 import dataclasses

@@ -35,7 +35,7 @@ class AgentState:
     multiplier: float
     """Raw value ν of the Lagrange multiplier; see `multiplier_value`."""
     lowest_reward: float
-    """Lowest reward met so far, at most 0: bounds the value of a forced end from below."""
+    """What a bad life earns per step, at most 0: bounds the value of a forced end from below."""
     shape: NetworkShape
 
 

@@ -16,6 +16,7 @@ from icrl.config import Activation
 from icrl.constraint.features import Features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.network import Params
+from icrl.constraint.region import SHARPNESS, Region, RegionAxis
 from icrl.constraint.table import Table
 from icrl.errors import InputError
 from icrl.files import make_folder, write_whole
@@ -54,7 +55,9 @@ def export_onnx(constraint: LearnedConstraint, path: str | os.PathLike[str]) -> 
         raise InputError("exporting to ONNX needs the extra 'onnx': pip install 'icrl[onnx]'.") from error
     graph = _Graph(onnx.helper, onnx.numpy_helper)
     inputs = _features(graph, constraint.features, onnx.TensorProto.FLOAT)
-    if constraint.table is None:
+    if constraint.region is not None:
+        _region(graph, inputs, constraint.region, onnx.TensorProto)
+    elif constraint.table is None:
         _network(graph, inputs, constraint.params, constraint.activation)
     else:
         _table(graph, inputs, constraint.table)
@@ -125,6 +128,63 @@ def _network(graph: _Graph, inputs: str, params: Params, activation: Activation)
             x = graph.add("Tanh" if activation is Activation.tanh else "Relu", [x])
     zeta = graph.add("Sigmoid", [x])
     graph.add("Squeeze", [zeta, graph.constant("column", np.array([1], np.int64))], FEASIBILITY)  # [B, 1] -> [B]
+
+
+def _region(graph: _Graph, inputs: str, region: Region, kinds: Any) -> None:
+    """ζ = σ(s (level − g)), g linear between the nodes of a grid: [B, f] -> [B]."""
+    lower: list[str] = []
+    shares: list[str] = []
+    for number, axis in enumerate(region.axes):
+        place = _place(graph, inputs, axis, number, kinds)  # [B]: a fractional index
+        last = graph.constant(f"last{number}", np.array(max(len(axis.nodes) - 2, 0), np.float32))
+        below = graph.add("Min", [graph.add("Floor", [place]), last])
+        lower.append(graph.add("Cast", [below], to=kinds.INT64))
+        shares.append(graph.add("Sub", [place, below]))
+    one = graph.constant("one", np.array(1.0, np.float32))
+    flat_depth = graph.constant("depth", region.depth.reshape(-1))
+    total = ""
+    for corner in np.ndindex(*(2,) * len(region.axes)):
+        index = ""
+        weight = ""
+        for number, (axis, upper) in enumerate(zip(region.axes, corner, strict=True)):
+            name = f"{number}_{''.join(map(str, corner))}"
+            step = graph.constant(f"step{name}", np.array(upper, np.int64))
+            most = graph.constant(f"most{name}", np.array(len(axis.nodes) - 1, np.int64))
+            node = graph.add("Min", [graph.add("Add", [lower[number], step]), most])
+            part = shares[number]
+            if not upper:
+                part = graph.add("Sub", [one, part])
+            if number == 0:
+                index = node
+                weight = part
+                continue
+            stride = graph.constant(f"stride{name}", np.array(len(axis.nodes), np.int64))
+            index = graph.add("Add", [graph.add("Mul", [index, stride]), node])
+            weight = graph.add("Mul", [weight, part])
+        term = graph.add("Mul", [weight, graph.add("Gather", [flat_depth, index], axis=0)])
+        total = term if not total else graph.add("Add", [total, term])
+    level = graph.constant("level", np.array(region.level, np.float32))
+    sharpness = graph.constant("sharpness", np.array(SHARPNESS, np.float32))
+    graph.add("Sigmoid", [graph.add("Mul", [sharpness, graph.add("Sub", [level, total])])], FEASIBILITY)
+
+
+def _place(graph: _Graph, inputs: str, axis: RegionAxis, number: int, kinds: Any) -> str:
+    """Index along an axis, as a fraction: Σ over segments of the share of each that lies below x. [B, f] -> [B]."""
+    columns = graph.constant(f"columns{number}", np.asarray(axis.columns, np.int64))
+    seen = graph.add("Gather", [inputs, columns], axis=1)  # [B, c]
+    if axis.categorical:
+        return graph.add("Cast", [graph.add("ArgMax", [seen], axis=1, keepdims=0)], to=kinds.FLOAT)
+    if len(axis.nodes) == 1:
+        zero = graph.constant(f"zero{number}", np.zeros((1, 1), np.float32))
+        sums = graph.constant(f"sum{number}", np.array([1], np.int64))
+        return graph.add("ReduceSum", [graph.add("Mul", [seen, zero]), sums], keepdims=0)
+    starts = graph.constant(f"starts{number}", axis.nodes[None, :-1].astype(np.float32))
+    widths = graph.constant(f"widths{number}", np.diff(axis.nodes)[None].astype(np.float32))
+    parts = graph.add("Div", [graph.add("Sub", [seen, starts]), widths])  # [B, n - 1]
+    none = graph.constant(f"none{number}", np.array(0.0, np.float32))
+    whole = graph.constant(f"whole{number}", np.array(1.0, np.float32))
+    sums = graph.constant(f"sum{number}", np.array([1], np.int64))
+    return graph.add("ReduceSum", [graph.add("Clip", [parts, none, whole]), sums], keepdims=0)
 
 
 def _table(graph: _Graph, inputs: str, table: Table) -> None:

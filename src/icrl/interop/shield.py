@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from icrl.agent.shield import nearest_allowed
 from icrl.constraint.features import one_hot
 from icrl.constraint.learned import LearnedConstraint, require_constraint
 from icrl.errors import InputError
@@ -62,6 +63,32 @@ class Shield:
         """The candidate with the highest ζ (a tie goes to the earlier). Shapes as in `first_feasible`."""
         zeta = self._feasibility(observation, candidates)
         return self._choice(candidates, zeta, int(np.argmax(zeta)))
+
+    def nearest(self, observation: Any, action: Any, low: Any, high: Any, seed: int = 0) -> Choice:
+        """A continuous action itself where it is feasible, else the nearest feasible one that is found.
+
+        It is the shield that agents are trained behind. Shapes: observation [o], action, low, high [a]; both bounds
+        finite.
+        """
+        wanted = np.asarray(action, np.float64)
+        bounds = np.stack([np.broadcast_to(low, wanted.shape), np.broadcast_to(high, wanted.shape)]).astype(np.float64)
+        if wanted.ndim != 1 or not np.isfinite(bounds).all() or np.any(bounds[0] >= bounds[1]):
+            raise InputError(
+                f"expected an action [a] and finite bounds with low < high, got shape {list(wanted.shape)} and bounds "
+                f"{bounds.tolist()!r:.80}."
+            )
+        zeta = self._feasibility(observation, wanted[None])
+        if zeta[0] >= self.constraint.threshold:
+            return Choice(wanted, float(zeta[0]), True, 0)
+
+        def forbids(observations: AnyArray, actions: AnyArray) -> AnyArray:
+            return ~self.constraint.is_feasible(observations, actions)
+
+        seen = np.asarray(observation, np.float64)[None]
+        rng = np.random.default_rng(seed)
+        found = nearest_allowed(rng, forbids, seen, wanted[None], bounds[0], bounds[1])
+        chosen = found.actions[0]
+        return Choice(chosen, float(self._feasibility(observation, chosen[None])[0]), bool(found.found[0]), 1)
 
     def ask(self, observation: Any, propose: Callable[[Any], Any], num_candidates: int = 16) -> Choice:
         """Ask a policy for actions until one is feasible; of `num_candidates` infeasible ones take the most feasible.
