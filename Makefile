@@ -14,7 +14,7 @@ STATE := $(shell $(BIN)/python -c 'import icrl, os, sys; \
 	here = os.path.realpath(icrl.__file__).startswith(os.path.realpath(".") + os.sep); \
 	print("good" if here and "$(WANTED)" in ("", "%d.%d" % sys.version_info[:2]) else "broken")' 2>/dev/null)
 
-.PHONY: help demo test test-slow test-extras run-extras docs build-docs lint types bench mutants check force
+.PHONY: help demo test test-slow test-extras system-browser run-extras docs build-docs lint types bench mutants check force
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -31,8 +31,15 @@ test-slow: $(STAMP) ## the slow tests: whole learning runs
 	$(BIN)/python -m pytest -n 2 -m slow
 
 # A .venv of its own: make test, and the product, must do without what the extras bring.
-test-extras: ## tests of what needs extras (SB3, ONNX, loggers, sweeps, the site, the page in Chromium), in .venv-extras
+test-extras: system-browser ## tests of what needs extras (SB3, ONNX, loggers, sweeps, the site, the page in Chromium), in .venv-extras
 	@$(MAKE) --no-print-directory VENV=.venv-extras EXTRAS=dev,docs,sb3,onnx,pandas,tensorboard,wandb,sweep,browser run-extras
+
+# The page is looked at in a real browser, which pip does not bring: Debian's, installed where it is missing.
+system-browser:
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
+		echo "Installing Chromium and its driver (once) ..."; \
+		apt-get update -qq && apt-get install -y -qq chromium chromium-driver >/dev/null; } || { \
+		echo "make: Chromium and its driver are needed: apt-get install chromium chromium-driver" >&2; exit 1; }
 
 run-extras: $(STAMP)
 	$(BIN)/python -m pytest tests/extras
