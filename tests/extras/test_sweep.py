@@ -30,7 +30,6 @@ learning_rate = {low = 1e-5, high = 1e-2, log = true}
 hidden = [16]
 minibatch = {choices = [64, 100]}
 [backward]
-presumption = 0.0
 updates = {choices = [5, 20]}
 """
 
