@@ -46,7 +46,10 @@ def test_it_is_never_farther_than_the_best_of_many_random_actions():
 def test_where_nothing_is_allowed_the_action_stays():
     rng = np.random.default_rng(0)
     given = np.array([[0.1, 0.2]])
-    everything = lambda observations, actions: np.ones(actions.shape[:-1], np.bool_)  # noqa: E731
+
+    def everything(observations, actions):
+        return np.ones(actions.shape[:-1], np.bool_)
+
     shielded = nearest_allowed(rng, everything, np.zeros((1, 1)), given, LOW, HIGH)
     assert shielded.found.tolist() == [False]
     np.testing.assert_array_equal(shielded.actions, given)
