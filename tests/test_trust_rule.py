@@ -37,7 +37,8 @@ def with_card(**search):
         ({"axes": ["x"], "rivals": [rival("x", 0.6), rival("y", 0.6, True)]}, Level.good, "no rival"),
         ({"axes": ["x"], "rivals": [rival("x", 0.2)]}, Level.care, "not clearly"),
         ({"axes": ["x"], "rivals": [rival("x", 0.9)], "demonstrations": 2}, Level.care, "2 demonstrations"),
-        ({"rivals": []}, Level.good, "no rule"),
+        ({"rivals": [], "strength": 0.5}, Level.good, "no rule is needed"),
+        ({"rivals": [rival("x", 0.06)], "strength": 1.0}, Level.care, "x came nearest"),
     ],
 )
 def test_a_rule_is_as_good_as_it_is_ahead_of_its_rivals(search, level, words):

@@ -74,9 +74,12 @@ def _print_without_truth(scores: Scores, demos: Demonstrations | None, directory
         steps = float(demos.trajectories.lengths.mean())
         row("demonstrations", scores.expert_return, steps, judged.get("expert_steps_forbidden"))
     console.print(table)
+    named = ""
+    if ":" in scores.scenario:  # a function is only ever called on the user's own word
+        named = f" --task {scores.scenario}"
     say(
         console,
-        f"The true constraint is not known here. How far to trust what was learned: icrl evaluate {directory}",
+        f"The true constraint is not known here. How far to trust what was learned: icrl evaluate {directory}{named}",
     )
 
 

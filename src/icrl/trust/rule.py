@@ -27,6 +27,8 @@ AHEAD = 0.8
 """A rival that scores more than this share of what the rule scores is close."""
 FEW = 5
 """Fewer demonstrations cannot hold each other to account."""
+MUCH = 0.7
+"""Strength of the evidence above which agents plainly out-earn the demonstrations."""
 PLAINLY = 0.3
 """Score of a rule against the agent's own episodes, above which it plainly goes elsewhere."""
 
@@ -44,8 +46,7 @@ def check_rivals(constraint: LearnedConstraint) -> Check | None:
     }
     few = search["demonstrations"] < FEW
     if "axes" not in search:
-        level = Level.care if few else Level.good
-        return Check(NAME, level, "no rule explains what agents do without one", numbers)
+        return _without_a_rule(search, rivals, few, numbers)
     best = rivals[0]
     said = f"a rule over {best['axes']} explains {best['explained']:.0%} of the evidence (score {best['score']:.2f})"
     if few:
@@ -59,6 +60,20 @@ def check_rivals(constraint: LearnedConstraint) -> Check | None:
     if best["score"] < CLEAR:
         return Check(NAME, Level.care, f"{said}: not clearly", numbers)
     return Check(NAME, Level.good, f"{said}; no rival comes near", numbers)
+
+
+def _without_a_rule(search: dict[str, Any], rivals: list[dict[str, Any]], few: bool, numbers: dict[str, Any]) -> Check:
+    """Nothing was found: good only where there was little to explain."""
+    nearest = ""
+    if rivals:
+        nearest = f"; {rivals[0]['axes']} came nearest (score {rivals[0]['score']:.2f})"
+    if search["strength"] >= MUCH:
+        reason = f"agents without a rule out-earn the demonstrations, and no rule explains how{nearest}"
+        return Check(NAME, Level.care, reason, numbers)
+    level = Level.good
+    if few:
+        level = Level.care
+    return Check(NAME, level, "no rule is needed to explain what agents do", numbers)
 
 
 def check_elsewhere(
