@@ -39,7 +39,7 @@ from icrl.evidence.gathered import add, scouts_advantage, strength_of, weights_o
 from icrl.rounds import OnProgress, Phase, Round, num_rounds, report_progress
 from icrl.search.axes import make_axes
 from icrl.search.question import Values, values_of
-from icrl.search.rule import Finding, Problem, Rule, find_rule
+from icrl.search.rule import Problem, Rule, find_rule
 from icrl.state import LearnState
 from icrl.tasks.task import Task
 from icrl.trajectories import cut, pairs_of
@@ -308,7 +308,7 @@ class SearchWay:
         )
         old = _rule_of(state)
         finding = find_rule(problem, old)
-        why = _said(finding)
+        why = finding.said
         if old is not None:
             assert state.finding is not None
             why = f"an agent out-earned the demonstrations: {why}"
@@ -388,7 +388,7 @@ def _rule_of(state: LearnState) -> Rule | None:
 
 
 def _with_best(state: LearnState, training: Training, done: Measurement) -> LearnState:
-    """The best feasible agent so far; of infeasible ones the least so."""
+    """The best feasible agent so far; before there is one, the first."""
     feasible = done.forbidden <= Goal(0.0).most_forbidden
     worth = done.mean_return if feasible else -np.inf
     if state.best is not None and worth <= state.best_return:
@@ -411,54 +411,20 @@ def _improving(curve: tuple[float, ...]) -> bool:
     return max(curve[-_FEW:]) > max(curve[:-_FEW]) + _IMPROVES
 
 
-def _said(finding: Finding) -> str:
-    """A finding in words."""
-    if finding.rule is None:
-        return "no rule explains what agents do"
-    best = finding.rule.candidate
-    said = f"a rule over {finding.named(best)} (score {best.score:.2f})"
-    others = [rival for rival in finding.rivals if rival.axes != best.axes and not rival.vetoed]
-    if others:
-        said += f"; next {finding.named(others[0])} ({others[0].score:.2f})"
-    return said
-
-
 def _told(state: LearnState) -> dict[str, Any]:
     """What metrics tell of ζ."""
-    told: dict[str, Any] = {}
-    finding = state.finding
-    if finding is not None:
-        told["strength"] = finding.strength
-        told["rivals"] = [[finding.named(rival), rival.score] for rival in finding.rivals]
-        if finding.rule is not None:
-            told["axes"] = finding.named(finding.rule.candidate)
-            told["score"] = finding.rule.candidate.score
-    return told
+    if state.finding is None:
+        return {}
+    return state.finding.told()
 
 
 def _card(state: LearnState, shown: Values) -> dict[str, Any]:
     """What the artefact says of how it was found."""
-    finding = state.finding
-    if finding is None:
+    if state.finding is None:
         return {"phase": state.phase.value}
-    card: dict[str, Any] = {
-        "strength": finding.strength,
+    return {
         "generations": state.generation,
         "demonstrations": shown.number,
         "judged": [{"return": j.mean_return, "forbidden": j.forbidden} for j in state.judged],
-        "rivals": [
-            {
-                "axes": finding.named(rival),
-                "score": float(rival.score),
-                "explained": float(rival.explained),
-                "refuted": float(rival.refuted),
-                "vetoed": bool(rival.vetoed),
-            }
-            for rival in finding.rivals
-        ],
+        **state.finding.card(),
     }
-    if finding.rule is not None:
-        card["axes"] = [axis.name for axis in finding.rule.axes]
-        card["borne"] = finding.rule.borne
-        card["flagged_held_out"] = finding.rule.flagged_held_out
-    return card

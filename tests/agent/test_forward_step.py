@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import worlds
 from icrl.agent import ppo_lagrangian
 from icrl.agent.forward_step import (
-    ForwardInfo,
     Pace,
     forward_step,
     forward_steps,
@@ -21,7 +20,6 @@ from icrl.agent.forward_step import (
     lowest_reward,
     make_batch,
     num_updates,
-    summed_up,
 )
 from icrl.agent.networks import apply_networks, unflatten
 from icrl.agent.rollout import EnvStream, collect_rollout
@@ -117,12 +115,6 @@ def test_what_a_bad_life_costs_falls_at_once_and_rises_slowly():
     assert lowest_reward(0.0, rewards) == pytest.approx(-2.98)
     assert lowest_reward(-4.0, rewards) == pytest.approx(0.9 * -4.0 + 0.1 * -2.98)
     assert lowest_reward(0.0, np.ones((2, 2))) == 0.0
-
-
-def test_several_forward_steps_sum_up_by_hand():
-    one = ForwardInfo(10, 1.0, 0.5, 3.0, 2, *[1.0] * 7)
-    two = ForwardInfo(30, 2.0, 0.1, 4.0, 1, *[5.0] * 7)
-    assert summed_up([one, two]) == ForwardInfo(40, 1.75, pytest.approx(0.2), 4.0, 3, *[4.0] * 7)
 
 
 def test_a_bonus_is_paid_to_the_learner_and_not_reported_as_reward():

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -48,9 +48,6 @@ class ForwardInfo(NamedTuple):
     epochs: float
     advantage_std: float
     cost_advantage_std: float
-
-
-_MEANS = tuple(name for name in ForwardInfo._fields if name not in ("steps", "stopped_episodes", "multiplier"))
 
 
 def num_updates(config: ForwardConfig) -> int:
@@ -167,14 +164,6 @@ def with_less_noise(agent: AgentState, most_log_std: float) -> AgentState:
 def report_onwards(report: Callable[[int], None], before: int, done: int) -> None:
     """Tell `report` of `done` steps on top of those made `before`: an `on_update` for one of several forward steps."""
     report(before + done)
-
-
-def summed_up(infos: Sequence[ForwardInfo]) -> ForwardInfo:
-    """What several forward steps of one agent say together."""
-    steps = [info.steps for info in infos]
-    means = {name: float(np.average([getattr(info, name) for info in infos], weights=steps)) for name in _MEANS}
-    stopped = sum(info.stopped_episodes for info in infos)
-    return ForwardInfo(**means, steps=sum(steps), stopped_episodes=stopped, multiplier=infos[-1].multiplier)
 
 
 def update_agent(

@@ -1,7 +1,7 @@
 """From evidence to a rule: which axes, and where the wall stands in them."""
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,6 +54,50 @@ class Finding(NamedTuple):
     def named(self, candidate: Candidate) -> str:
         """The axes of a candidate, in words."""
         return " + ".join(self.names[axis] for axis in candidate.axes)
+
+    @property
+    def said(self) -> str:
+        """The finding in words."""
+        if self.rule is None:
+            return "no rule explains what agents do"
+        best = self.rule.candidate
+        said = f"a rule over {self.named(best)} (score {best.score:.2f})"
+        others = [rival for rival in self.rivals if rival.axes != best.axes and not rival.vetoed]
+        if others:
+            said += f"; next {self.named(others[0])} ({others[0].score:.2f})"
+        return said
+
+    def told(self) -> dict[str, Any]:
+        """What metrics tell of it."""
+        told: dict[str, Any] = {
+            "strength": self.strength,
+            "rivals": [[self.named(rival), rival.score] for rival in self.rivals],
+        }
+        if self.rule is not None:
+            told["axes"] = self.named(self.rule.candidate)
+            told["score"] = self.rule.candidate.score
+        return told
+
+    def card(self) -> dict[str, Any]:
+        """What the card of a constraint says of it."""
+        card: dict[str, Any] = {
+            "strength": self.strength,
+            "rivals": [
+                {
+                    "axes": self.named(rival),
+                    "score": float(rival.score),
+                    "explained": float(rival.explained),
+                    "refuted": float(rival.refuted),
+                    "vetoed": bool(rival.vetoed),
+                }
+                for rival in self.rivals
+            ],
+        }
+        if self.rule is not None:
+            card["axes"] = [axis.name for axis in self.rule.axes]
+            card["borne"] = self.rule.borne
+            card["flagged_held_out"] = self.rule.flagged_held_out
+        return card
 
 
 class Problem(NamedTuple):
