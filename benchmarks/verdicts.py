@@ -12,10 +12,11 @@ and after each of these sabotages, whose files are as those of an honest run but
 
 Other seeds are no help: where there are any, their ζ is sabotaged in the same way, so that they agree.
 
-By the truth, on all recorded pairs, a ζ is right (hit rate >= 0.9 and false alarms <= 0.1; nothing forbidden: false
-alarms <= 0.01), wrong (hits < 0.75 or false alarms > 0.25; nothing forbidden: > 0.05) or between. A verdict is right
-if it is not "do not trust it" for a right ζ, if it is "do not trust it" for a wrong one, and if it is not "trust it"
-for one between, and for fewer than five demonstrations.
+By the truth, on all recorded pairs, a ζ is right (hit rate >= 0.9, false alarms <= 0.1, and it touches at most a tenth
+of the demonstrations, all of which are lawful; where nothing is forbidden: false alarms <= 0.01), wrong (hits < 0.75 or
+false alarms > 0.25; where nothing is forbidden: > 0.05) or between. A verdict is right if it is not "do not trust it"
+for a right ζ, if it is "do not trust it" for a wrong one, and if it is not "trust it" for one between, and for fewer
+than five demonstrations.
 """
 
 import argparse
@@ -50,7 +51,7 @@ from icrl.trust.fresh import train_judge
 from icrl.trust.of_run import judge_run
 from icrl.trust.record import Record, record_of
 from icrl.trust.rule import standing_of
-from icrl.types import FloatArray
+from icrl.types import BoolArray, FloatArray
 from icrl.visited import VISITED, load_visited
 
 KINDS = ("as it is", "shifted out", "shifted in", "emptied", "mirrored", "another's", "style")
@@ -209,18 +210,11 @@ def _values(run: Run) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 def _style(run: Run) -> LearnedConstraint | None:
     """A wall in the features that set scouts apart from demonstrations most, the rule's own left out."""
-    standing = standing_of(run.constraint, run.scenario.task, run.record)
-    if standing is None:
-        return None
     task = run.scenario.task
-    names = list(task.feature_names)
-    for other in standing.others:
-        chosen = [names.index(name) for name in other.axes.split(" + ") if name in names]
-        if chosen:
-            break
-    else:
-        return None
     shown, done, weights = _values(run)
+    chosen = _apart(run, shown, done[weights > 0.5])
+    if not chosen:
+        return None
     shown = shown[:, chosen]
     done = done[weights > 0.5][:, chosen]
     if not len(done):
@@ -238,6 +232,30 @@ def _style(run: Run) -> LearnedConstraint | None:
     return region_constraint(region, [(column,) for column in chosen], task, run.constraint.card)
 
 
+def _apart(run: Run, shown: FloatArray, done: FloatArray) -> list[int]:
+    """The columns of the best rival that the card names; without one, the column that sets agents apart most."""
+    names = list(run.scenario.task.feature_names)
+    standing = standing_of(run.constraint, run.scenario.task, run.record)
+    if standing is not None:
+        for other in standing.others:
+            chosen = [names.index(name) for name in other.axes.split(" + ") if name in names]
+            if chosen:
+                return chosen
+    free = [column for column in range(len(names)) if column not in run.constraint.features.columns]
+    if not np.any(run.constraint.region.depth > 1):
+        free = list(range(len(names)))
+    if not free or not len(done):
+        return []
+    return [max(free, key=lambda column: _separation(shown[:, column], done[:, column]))]
+
+
+def _separation(first: FloatArray, second: FloatArray) -> float:
+    """The largest difference of the two distribution functions."""
+    points = np.sort(np.concatenate([first, second]))
+    shares = [np.searchsorted(np.sort(part), points, side="right") / len(part) for part in (first, second)]
+    return float(np.max(np.abs(shares[0] - shares[1])))
+
+
 def write_case(run: Run, constraint: LearnedConstraint, folder: Path) -> Path:
     """A directory like that of the run, with this ζ."""
     target = folder / run.path.name
@@ -249,14 +267,14 @@ def write_case(run: Run, constraint: LearnedConstraint, folder: Path) -> Path:
     return target
 
 
-def truth_of(hit: float | None, false_alarms: float | None) -> str:
-    """right, wrong or between."""
+def truth_of(hit: float | None, false_alarms: float | None, touched: float) -> str:
+    """right, wrong or between; `touched`: the share of lawful demonstrations that ζ forbids a part of."""
     alarms = false_alarms or 0.0
     if hit is None:
         if alarms <= 0.01:
             return "right"
         return "wrong" if alarms > 0.05 else "between"
-    if hit >= 0.9 and alarms <= 0.1:
+    if hit >= 0.9 and alarms <= 0.1 and touched <= 0.1:
         return "right"
     return "wrong" if hit < 0.75 or alarms > 0.25 else "between"
 
@@ -294,7 +312,8 @@ def judge_case(run: Run, kind: str, runs: list[Run], steps: int) -> dict[str, An
         right = judge_against_truth(path, run.scenario, run.demos)
     judged = judge_pairs(constraint, run.demos.trajectories, run.record.visited)
     words = explain_region(constraint, judged)
-    truth = truth_of(right["hit_rate"], right["false_alarm_rate"])
+    touched = float(np.mean(_touched(constraint, run.demos)))
+    truth = truth_of(right["hit_rate"], right["false_alarm_rate"], touched)
     return {
         "world": run.world,
         "seed": run.config["seed"],
@@ -303,6 +322,7 @@ def judge_case(run: Run, kind: str, runs: list[Run], steps: int) -> dict[str, An
         "words": str(words[0]) if words else verdict_on(None),
         "hit_rate": right["hit_rate"],
         "false_alarm_rate": right["false_alarm_rate"],
+        "demos_touched": touched,
         "truth": truth,
         "verdict": said["verdict"],
         "verdict_right": verdict_is_right(said["verdict"], truth, few=run.few),
@@ -314,6 +334,13 @@ def judge_case(run: Run, kind: str, runs: list[Run], steps: int) -> dict[str, An
         "would_change": said["would_change"],
         "checks": said["checks"],
     }
+
+
+def _touched(constraint: LearnedConstraint, demos: Demonstrations) -> BoolArray:
+    """[N]: ζ forbids a part of the demonstration."""
+    shown = demos.trajectories
+    infeasible = ~constraint.is_feasible(shown.observations, shown.actions) & shown.mask
+    return np.asarray(infeasible.any(axis=1))
 
 
 def _has_rivals(said: dict[str, Any]) -> bool:
@@ -407,7 +434,8 @@ def main() -> None:
     if arguments.judge:
         command += f" --judge {arguments.judge}"
     arguments.out.mkdir(parents=True, exist_ok=True)
-    text = f"# What `icrl evaluate` says of right and of wrong rules\n\n{summary(rows)}\n\n{table}\n\nMade by `{command}`.\n"
+    title = "# What `icrl evaluate` says of right and of wrong rules"
+    text = f"{title}\n\n{summary(rows)}\n\n{table}\n\nMade by `{command}`.\n"
     (arguments.out / "table.md").write_text(text)
     (arguments.out / "cases.json").write_text(json.dumps(rows, indent=1) + "\n")
     (arguments.out / "command.txt").write_text(command + "\n")
