@@ -25,7 +25,7 @@ from icrl.trust.held_out import Alarms, alarms, check_held_out, held_out_alarms,
 from icrl.trust.of_run import judge_run, siblings
 from icrl.trust.refit import find_refit
 from icrl.types import Pairs
-from small_runs import Quiet, lap_demos, tiny_spec
+from small_runs import TINY, Quiet, lap_demos, tiny_spec
 from walls import linear_constraint, wall, wall_run
 
 CHEETAH = "half-cheetah-wall"
@@ -268,3 +268,50 @@ def test_several_demonstrations_are_held_out_in_turn(tmp_path):
     # either four folds were judged, or the control said that refits of this tiny run tell nothing
     assert (held_out.numbers.get("episodes") == 4 and done[-1] == (5, 5)) or "cannot be fitted again" in held_out.reason
     assert verdict.checks[-1].level is Level.unknown
+
+
+SEARCHING = replace(
+    TINY,
+    steps=30_000,
+    num_samples=6,
+    scouts=2,
+    forward=replace(TINY.forward, steps=256, learning_rate=1e-3, shield=True),
+)
+
+
+@pytest.fixture(scope="module")
+def searched_run(tmp_path_factory):
+    """A small run of ours on disk: ζ is a region."""
+    folder = tmp_path_factory.mktemp("searched")
+    run_learning(tiny_spec(config=SEARCHING), lap_grid(), lap_demos(), folder / "run", Quiet())
+    return folder / "run"
+
+
+def test_a_rule_that_was_found_is_asked_other_questions(searched_run, capsys):
+    main(["evaluate", str(searched_run), "--episodes", "2", "--judge", "3000"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "training a fresh agent under ζ for 3,000 steps" in said
+    assert "Hit rate" in said
+    assert "What would change it:" in said
+    content = json.loads((searched_run / "evaluation.json").read_text())["trust"]
+    names = {"held-out demonstrations", "evidence", "rivals", "judges", "returns", "elsewhere", "enough demonstrations"}
+    assert names <= set(content["checks"])
+    assert content["checks"]["judges"].get("judge_trained") == 3000
+    assert content["checks"]["enough demonstrations"]["level"] == "care"  # there is one demonstration
+    assert content["verdict"] != "trust it"
+
+
+def test_a_judge_needs_steps(searched_run, capsys):
+    for steps, words in (("0", "judge = 0 is out of range"), ("300", "got --judge 300")):
+        with pytest.raises(SystemExit):
+            main(["evaluate", str(searched_run), "--episodes", "1", "--judge", steps])
+        assert words in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_constraint_from_elsewhere_is_judged_by_its_returns(searched_run, tmp_path):
+    shutil.copytree(searched_run, tmp_path / "run")
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    (tmp_path / "run" / "config.json").write_text(json.dumps(config | {"constraint": "elsewhere"}))
+    verdict = judge_run(tmp_path / "run", lap_grid().task, lap_demos(), lap_demos().trajectories, [])
+    assert "learned elsewhere" in verdict.checks[0].reason
+    assert "elsewhere" in [check.name for check in verdict.checks]
