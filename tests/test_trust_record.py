@@ -257,6 +257,19 @@ def test_the_scores_of_the_card_count_before_those_of_the_record():
     assert standing.others == (Scored("stop_east_ft", 0.7),)
 
 
+def test_a_rival_that_agents_obey_at_no_cost_is_none():
+    told = [
+        {"axes": "north_ft", "score": 0.5, "explained": 1.0, "refuted": 0.0, "vetoed": False, "kept": 0.2},
+        {"axes": "east_ft", "score": 0.9, "explained": 1.0, "refuted": 0.0, "vetoed": False, "kept": 1.0},
+        {"axes": "stop_east_ft", "score": 0.3, "explained": 1.0, "refuted": 0.0, "vetoed": False, "kept": None},
+    ]
+    standing = standing_of(rule(rivals=told), TASK, record())
+    assert standing.own == Scored("north_ft", pytest.approx(0.4))  # 0.5 (1 - 0.2)
+    # nobody was asked to obey the third: it is compared as the rule is, 0.3 (1 - 0.2)
+    assert standing.others == (Scored("stop_east_ft", pytest.approx(0.24)), Scored("east_ft", 0.0))
+    assert check_rivals(standing).level is Level.good
+
+
 def test_agents_in_a_place_of_their_own_are_told_of_and_by_how_much():
     shown = DEMOS.trajectories
     style = rule(column=4, at=0.9)  # looks at a velocity alone

@@ -317,6 +317,9 @@ def test_rivals_are_read_from_the_card_and_nonsense_in_it_is_left_out():
     constraint = region_of(("x",), [(0, 1)], lambda x: x > 0.5, card={"search": {"rivals": [good, 3, {"axes": 1}]}})
     (rival,) = rivals_of(constraint)
     assert (rival.axes, rival.score, rival.vetoed) == ("x", 0.5, True)
+    assert rival.kept is None
+    (tried,) = rivals_of(constraint.with_card({"search": {"rivals": [{**good, "kept": 0.25}]}}))
+    assert tried.kept == 0.25
     assert rivals_of(constraint.with_card({"search": 3})) == ()
     assert rivals_of(constraint.with_card({"search": {"rivals": [{**good, "score": "much"}]}})) == ()
 

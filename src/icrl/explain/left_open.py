@@ -26,6 +26,8 @@ class Rival(NamedTuple):
     explained: float
     refuted: float
     vetoed: bool
+    kept: float | None = None
+    """Share of what agents earn beyond demonstrations that they keep while they obey it; None: nobody tried."""
 
 
 def open_wall(constraint: LearnedConstraint, judged: Judged, rule: Explanation) -> OpenWall | None:
@@ -56,8 +58,10 @@ def _rival(told: Any) -> Rival | None:
     if not isinstance(told, dict) or not isinstance(told.get("axes"), str):
         return None
     numbers = [told.get(name, 0.0) for name in ("score", "explained", "refuted")]
+    if told.get("kept") is not None:
+        numbers.append(told["kept"])
     for number in numbers:
         if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
             return None
-    score, explained, refuted = (float(number) for number in numbers)
-    return Rival(told["axes"], score, explained, refuted, told.get("vetoed") is True)
+    score, explained, refuted, *kept = (float(number) for number in numbers)
+    return Rival(told["axes"], score, explained, refuted, told.get("vetoed") is True, kept[0] if kept else None)

@@ -104,6 +104,8 @@ def rival_lines(reading: Reading) -> list[str]:
         notes = [f"explains {rival.explained:.0%}"]
         if rival.refuted > 0:
             notes.append(f"{rival.refuted:.0%} of held-out demonstrations refute it")
+        if rival.kept is not None:
+            notes.append(f"agents that obey it keep {rival.kept:.0%} of what they earn beyond demonstrations")
         if rival.vetoed:
             notes.append("vetoed: something earlier explains as much")
         mark = " "

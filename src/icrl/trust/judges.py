@@ -38,7 +38,8 @@ def judge_of_card(constraint: LearnedConstraint) -> Judged | None:
     judged = search.get("judged")
     if not isinstance(judged, list) or not judged or not isinstance(judged[-1], dict):
         return None
-    if int(search.get("generations", 0)) > len(judged):
+    generations = search.get("generations", 0)
+    if not isinstance(generations, int) or generations > len(judged):
         return None  # ζ was found anew after that
     told = judged[-1]
     numbers = [told.get("return"), told.get("forbidden")]

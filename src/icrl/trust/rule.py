@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from icrl.constraint.learned import LearnedConstraint
+from icrl.explain.left_open import rivals_of
 from icrl.rounds import Phase
 from icrl.search.axes import Axis, make_axes
 from icrl.search.find import Candidate, Question, find, rank, score
@@ -43,6 +44,7 @@ class Scored(NamedTuple):
 
     axes: str
     score: float
+    """Of the search; less the share of what agents earn beyond demonstrations that they keep under it, if known."""
 
 
 class Standing(NamedTuple):
@@ -63,19 +65,18 @@ def standing_of(constraint: LearnedConstraint, task: Task, record: Record) -> St
     axes = _axes(task)
     weights = record.weights[record.of(Phase.scout)]
     question = _question(axes, task, record.demos, parts, weights / max(float(weights.sum()), 1e-12))
-    told = {}
-    vetoed = set()
-    for rival in search.get("rivals", ()):
-        if rival["vetoed"]:
-            vetoed.add(rival["axes"])
-        else:
-            told[rival["axes"]] = float(rival["score"])
+    told = {rival.axes: rival for rival in rivals_of(constraint) if not rival.vetoed}
     own = None
+    kept = 0.0
     if forbids_anything(constraint):
         mine = _own_axes(constraint, axes)
         name = _named(mine, axes)
-        own = Scored(name, told.get(name, score(question, mine).score))
-    found = dict(told)
+        own = Scored(name, score(question, mine).score)
+        if name in told:
+            kept = told[name].kept or 0.0
+            own = Scored(name, told[name].score * (1.0 - kept))
+    # of a rival that no agent was asked to obey, as much is taken to be kept as of the rule
+    found = {name: rival.score * (1.0 - (kept if rival.kept is None else rival.kept)) for name, rival in told.items()}
     if not told:  # a card that names none: those of the record
         for candidate in rank(question, sets_of(len(axes)))[:5]:
             found[_named(candidate.axes, axes)] = candidate.score
