@@ -83,6 +83,8 @@ class Run(NamedTuple):
 
     def of_one_kind(self, other: "Run") -> bool:
         """The same but for the seed."""
+        if self.config["seed"] == other.config["seed"]:
+            return False
         return all(self.config.get(name) == other.config.get(name) for name in ("task", "method", "preset", "demos"))
 
 
@@ -291,7 +293,7 @@ def judge_case(run: Run, kind: str, runs: list[Run], steps: int) -> dict[str, An
     constraint = sabotaged(run, kind, runs)
     if constraint is None:
         return None
-    witnesses = [other for other in runs if other.path != run.path and run.of_one_kind(other)]
+    witnesses = [other for other in runs if run.of_one_kind(other)]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         path = write_case(run, constraint, folder)
@@ -310,16 +312,20 @@ def judge_case(run: Run, kind: str, runs: list[Run], steps: int) -> dict[str, An
             judge = train_judge(constraint, task, spec_from_json(run.config).config, steps)
             said = judge_run(path, task, run.demos, played, others, judge=judge).as_json()
         right = judge_against_truth(path, run.scenario, run.demos)
-    judged = judge_pairs(constraint, run.demos.trajectories, run.record.visited)
-    words = explain_region(constraint, judged)
+    words = "-"
+    if kind == "as it is":
+        judged = judge_pairs(constraint, run.demos.trajectories, run.record.visited)
+        found = explain_region(constraint, judged)
+        words = str(found[0]) if found else verdict_on(None)
     touched = float(np.mean(_touched(constraint, run.demos)))
     truth = truth_of(right["hit_rate"], right["false_alarm_rate"], touched)
     return {
+        "run": run.path.name,
         "world": run.world,
         "seed": run.config["seed"],
         "demonstrations": run.demos.trajectories.num_trajectories,
         "kind": kind,
-        "words": str(words[0]) if words else verdict_on(None),
+        "words": words,
         "hit_rate": right["hit_rate"],
         "false_alarm_rate": right["false_alarm_rate"],
         "demos_touched": touched,
@@ -381,12 +387,21 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS)
     parser.add_argument("--judge", type=int, default=0, help="steps of a fresh agent where the rule has a close rival")
+    parser.add_argument("--resume", action="store_true", help="keep the cases that OUT has already")
     arguments = parser.parse_args()
+    command = "python benchmarks/verdicts.py " + " ".join(str(path) for path in arguments.runs)
+    command += f" --out {arguments.out}"
+    if arguments.judge:
+        command += f" --judge {arguments.judge}"
+    arguments.out.mkdir(parents=True, exist_ok=True)
     runs = find_runs(arguments.runs)
     rows = []
+    if arguments.resume and (arguments.out / "cases.json").exists():
+        rows = json.loads((arguments.out / "cases.json").read_text())
+    done = {(row["run"], row["kind"]) for row in rows}
     for run in runs:
         for kind in arguments.kinds:
-            if run.few and kind != "as it is":
+            if (run.few and kind != "as it is") or (run.path.name, kind) in done:
                 continue
             row = judge_case(run, kind, runs, arguments.judge)
             if row is None:
@@ -396,6 +411,11 @@ def main() -> None:
             said = f"{mark} {run.path.name} {kind}: {row['truth']} -> {row['verdict']} {row['bad']} care {row['care']}"
             sys.stdout.write(f"{said} ({row['hit_rate']}, {row['false_alarm_rate']})\n")
             sys.stdout.flush()
+        write(rows, command, arguments.out)  # after every run: a study that is stopped is a smaller one
+
+
+def write(rows: list[dict[str, Any]], command: str, out: Path) -> None:
+    """table.md, cases.json and command.txt."""
     names = [
         "world",
         "seed",
@@ -409,36 +429,27 @@ def main() -> None:
         "right",
         "because of",
     ]
-    table = as_markdown(
-        names,
-        [
-            [
-                row["world"],
-                str(row["seed"]),
-                str(row["demonstrations"]),
-                row["kind"],
-                row["words"],
-                cell(row["hit_rate"]),
-                cell(row["false_alarm_rate"]),
-                row["truth"],
-                row["verdict"],
-                "yes" if row["verdict_right"] else "**no**",
-                ", ".join(row["bad"] or row["care"]) or "-",
-            ]
-            for row in rows
-        ],
-    )
-    command = "python benchmarks/verdicts.py " + " ".join(
-        str(path) for path in [*arguments.runs, "--out", arguments.out]
-    )
-    if arguments.judge:
-        command += f" --judge {arguments.judge}"
-    arguments.out.mkdir(parents=True, exist_ok=True)
+    table = as_markdown(names, [_cells(row) for row in rows])
     title = "# What `icrl evaluate` says of right and of wrong rules"
-    text = f"{title}\n\n{summary(rows)}\n\n{table}\n\nMade by `{command}`.\n"
-    (arguments.out / "table.md").write_text(text)
-    (arguments.out / "cases.json").write_text(json.dumps(rows, indent=1) + "\n")
-    (arguments.out / "command.txt").write_text(command + "\n")
+    (out / "table.md").write_text(f"{title}\n\n{summary(rows)}\n\n{table}\n\nMade by `{command}`.\n")
+    (out / "cases.json").write_text(json.dumps(rows, indent=1) + "\n")
+    (out / "command.txt").write_text(command + "\n")
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    return [
+        row["world"],
+        str(row["seed"]),
+        str(row["demonstrations"]),
+        row["kind"],
+        row["words"],
+        cell(row["hit_rate"]),
+        cell(row["false_alarm_rate"]),
+        row["truth"],
+        row["verdict"],
+        "yes" if row["verdict_right"] else "**no**",
+        ", ".join(row["bad"] or row["care"]) or "-",
+    ]
 
 
 if __name__ == "__main__":
