@@ -305,6 +305,15 @@ def test_all_questions_together():
     assert "(judges)" in found.would_change
 
 
+def test_nothing_forbidden_under_a_weak_expert_asks_for_care():
+    # all agents are faster than the demonstrations, and no rule explains it
+    fast = episodes((0, 48), 1.5, seed=9, velocity=(-1.2, 1.2))
+    found = verdict(NOTHING, fast, scouts=(1.5, (0, 48)), agents=(1.5, (0, 48)))
+    assert found.text == "with care"
+    # where one does, it was missed
+    assert verdict(NOTHING, fast).text == "do not trust it"
+
+
 def test_every_verdict_names_what_would_change_it():
     said = verdict(rule(at=20.0), episodes((0, 48), 1.0)).as_json()
     assert said["would_change"].endswith("(held-out demonstrations)")

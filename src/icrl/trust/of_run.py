@@ -109,7 +109,9 @@ def found_by_search(
     if standing is not None:
         checks.append(check_rivals(standing))
     checks.append(check_judges(constraint, demos, judged, judges_elsewhere))
-    checks.append(check_returns(constraint, played, demos, _plain(places[AGENT])))
+    # of an empty ζ the evidence says whether something is missing: all that an agent does is elsewhere there
+    missing = forbids_anything(constraint) and _plain(places[AGENT])
+    checks.append(check_returns(constraint, played, demos, missing))
     checks.append(check_elsewhere(places, earns))
     checks.append(check_enough(space))
     return checks
