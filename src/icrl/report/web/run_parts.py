@@ -98,10 +98,10 @@ def _reading(reading: Reading) -> list[Html]:
         parts.append(element("h5", "What the data leave open"))
         found = interval_lines(reading.interval, condition, reading.turning)
         parts.append(element("ul", *(element("li", line.strip()) for line in found)))
-    for lines in (wall_lines(reading), rival_lines(reading)):
-        if lines:
-            parts.append(element("p", lines[0]))
-            parts.append(element("ul", *(element("li", line.strip()) for line in lines[1:])))
+    for said in (wall_lines(reading), rival_lines(reading)):
+        if said:
+            parts.append(element("p", said[0]))
+            parts.append(element("ul", *(element("li", line.strip()) for line in said[1:])))
     order = [int(i) for i in np.argsort(-reading.influence, kind="stable")]
     matters = [f"{reading.judged.names[i]} {reading.influence[i]:.0%}" for i in order[:6]
                if reading.influence[i] >= MATTERS]  # fmt: skip
