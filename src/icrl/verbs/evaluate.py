@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from icrl.demos.dataset import Demonstrations
     from icrl.tasks.task import Scenario
+    from icrl.trust.fresh import Fresh
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +32,9 @@ class EvaluateArgs:
     """Seed of the evaluation."""
     others: tuple[Path, ...] | None = None
     """Runs of the same kind with other seeds, to see where they disagree; None: those in the same folder."""
+    judge: int | None = None
+    """Train a fresh agent under the constraint, whom no demonstration helps, for so many environment steps: what it
+    earns tells rules apart that the record cannot. 150000 is a fair number on small tasks; None: no such agent."""
     truth: str | None = None
     """A true constraint that you know, as module:function; the function takes observations [n, o] and actions [n, a]
     ([n] when discrete) and returns n booleans: True where forbidden. It is used here alone, never for learning."""
@@ -45,7 +49,7 @@ class EvaluateArgs:
 def run(arguments: list[str]) -> None:
     """`icrl evaluate DIR`."""
     args = tyro.cli(EvaluateArgs, prog="icrl evaluate", args=arguments)
-    require_counts(episodes=args.episodes, seed=args.seed)
+    require_counts(episodes=args.episodes, seed=args.seed, judge=1 if args.judge is None else args.judge)
     from rich.console import Console
 
     from icrl.agent.policy_file import load_policy
@@ -58,6 +62,7 @@ def run(arguments: list[str]) -> None:
     from icrl.report.summary import print_played, print_truth
     from icrl.report.trust_summary import (
         print_constraint_truth,
+        print_rim,
         print_unfinished,
         print_verdict,
         progress_bar,
@@ -87,14 +92,17 @@ def run(arguments: list[str]) -> None:
     found |= {"episodes": args.episodes, "seed": args.seed}
     right = None
     if has_constraint(args.directory):
-        with progress_bar("fitting ζ again with demonstrations left out (a minute or two)", console) as on_fold:
-            verdict = judge_run(args.directory, scenario.task, demos, played, args.others, on_fold)
+        judge_agent = _judge_if_wanted(args, config, scenario, console)
+        with progress_bar("asking the record; fitting ζ again where it is a network", console) as on_fold:
+            verdict = judge_run(args.directory, scenario.task, demos, played, args.others, on_fold, judge_agent)
         found["trust"] = verdict.as_json()
         if scenario.truth_known:
             right = judge_against_truth(args.directory, scenario, demos)
             found["constraint"] = right
     if scenario.truth_known:
-        print_truth(judge(scenario, played), scenario, {} if demos is None else demos.card, args.episodes, console)
+        truth = judge(scenario, played)
+        print_truth(truth, scenario, {} if demos is None else demos.card, args.episodes, console)
+        print_rim(truth, console)
     else:
         print_played(played, demos, console)
     if has_constraint(args.directory):
@@ -103,6 +111,22 @@ def run(arguments: list[str]) -> None:
         print_verdict(verdict, console)
     keep_record(args.directory / EVALUATION, found, console)
     write_run_page(args.directory, console)
+
+
+def _judge_if_wanted(
+    args: EvaluateArgs, config: dict[str, Any], scenario: "Scenario", console: "Console"
+) -> "Fresh | None":
+    """A fresh agent under the run's constraint."""
+    if args.judge is None:
+        return None
+    from icrl.experiment.directory.provenance import constraint_of_run
+    from icrl.experiment.directory.spec import spec_from_json
+    from icrl.report.trust_summary import stage
+    from icrl.trust.fresh import train_judge
+
+    constraint = constraint_of_run(args.directory, config, scenario.task)
+    with stage(f"training a fresh agent under ζ for {args.judge:,} steps", console):
+        return train_judge(constraint, scenario.task, spec_from_json(config).config, args.judge, args.seed)
 
 
 def _demos_if_readable(
