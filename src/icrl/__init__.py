@@ -45,4 +45,7 @@ __all__ = sorted(_HOMES)
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'icrl' has no attribute {name!r}; it has {', '.join(__all__)}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    from icrl.errors import naming_the_extra
+
+    with naming_the_extra():
+        return getattr(importlib.import_module(_HOMES[name]), name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import tyro
 from tyro.conf import Positional
 
-from icrl.errors import InputError
+from icrl.errors import InputError, MissingExtra
 from icrl.verbs.inputs import keep_record
 from icrl.words import say
 
@@ -75,6 +75,11 @@ def run(arguments: list[str]) -> None:
     title = f"{config.get('task')}, {config.get('method')}, seed {config.get('seed')}"
     try:
         draw_reading(reading, title, picture)
+    except MissingExtra as error:
+        if args.out is not None:
+            raise
+        say(console, f"There is no picture: {error}", "yellow")
+        return
     except NotWritten as error:
         if args.out is not None:
             raise
