@@ -9,8 +9,8 @@ import tyro
 from tyro.conf import Positional
 
 from icrl.config import LearnConfig
-from icrl.experiment.config_file import ConfigFile, read_config, write_config
-from icrl.experiment.parsing import changed
+from icrl.experiment.directory.config_file import ConfigFile, read_config, write_config
+from icrl.experiment.directory.parsing import changed
 from icrl.presets import REFERENCES, preset
 from icrl.runtime import configure_jax
 from icrl.tasks.options import EnvOptions
@@ -64,9 +64,10 @@ def run(arguments: list[str]) -> None:
 
     from rich.console import Console
 
-    from icrl.experiment.callbacks import Callbacks
-    from icrl.experiment.display import LiveDisplay
-    from icrl.experiment.runs import RunSpec, check_run, run_learning
+    from icrl.experiment.directory.spec import RunSpec
+    from icrl.experiment.run.callbacks import Callbacks
+    from icrl.experiment.run.display import LiveDisplay
+    from icrl.experiment.run.one_run import check_run, run_learning
     from icrl.report.summary import describe_task, print_scores, write_pictures
 
     spec = RunSpec(task=args.task, method=args.method, preset=args.preset, seed=args.seed, config=args.config,
@@ -109,7 +110,7 @@ def parse(arguments: list[str]) -> LearnArgs:
 
 def _require_own_words(args: LearnArgs, said: ConfigFile, arguments: list[str]) -> None:
     """A run's config.json may be anybody's: a function that only it names is not executed."""
-    from icrl.experiment.inputs import ImportRefused, must_import
+    from icrl.experiment.run.inputs import ImportRefused, must_import
 
     path = args.config_file
     theirs = path is not None and (path.is_dir() or path.suffix == ".json")
