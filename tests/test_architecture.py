@@ -62,6 +62,7 @@ SAME_STOREY = {
     ("types", "errors"),
     ("trajectories", "types"),
     ("files", "errors"),
+    ("runtime", "errors"),
     ("json_files", "errors"),
     ("json_files", "files"),
     ("search", "constraint"),  # what is found is a region, which zeta is

@@ -13,7 +13,7 @@ import pytest
 
 from icrl.demos.dataset import shipped_demos
 from icrl.errors import LEARN, MissingExtra, naming_the_extra
-from icrl.experiment.runs import run_learning
+from icrl.experiment.run.one_run import run_learning
 from icrl.tasks.lap_grid import lap_grid
 from small_runs import Quiet, lap_demos, tiny_spec
 
@@ -94,7 +94,16 @@ except ImportError as error:
     assert "pip install 'icrl[learn]'" in slim(code, folder=tmp_path).stdout
 
 
-@pytest.mark.parametrize("words", [["learn", "lap-grid"], ["learn", "half-cheetah-wall"], ["suite", "lap-grid"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["learn", "lap-grid"],
+        ["learn", "half-cheetah-wall"],
+        ["suite", "lap-grid"],
+        ["sweep", "lap-grid", "--space", "space.toml"],
+        ["collect", "lap-grid", "--out", "demos.npz"],
+    ],
+)
 def test_a_verb_names_the_extra_and_leaves_nothing(words, tmp_path):
     done = icrl(*words, folder=tmp_path)
     assert done.returncode == 2
@@ -108,6 +117,8 @@ def test_verbs_that_only_read_work(run, tmp_path):
     assert icrl("learn", "--help", folder=tmp_path).returncode == 0
     checked = icrl("demos", "check", shipped_demos("lap-grid.npz"), "--task", "lap-grid", folder=tmp_path)
     assert checked.returncode == 0, checked.stderr
+    exported = icrl("export", run, "--out", tmp_path / "constraint.onnx", folder=tmp_path)
+    assert "icrl[learn]" not in exported.stderr  # it may ask for the extra 'onnx', for no other
     explained = icrl("explain", run, folder=tmp_path)
     assert explained.returncode == 0, explained.stderr
     assert "There is no picture" in " ".join(explained.stdout.split())

@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 LEARN = {
     "jax": "jax",
@@ -49,3 +50,11 @@ def naming_the_extra() -> Iterator[None]:
             f"this needs {package}, which icrl alone does not bring: it is for using a constraint. "
             "To learn, judge and draw: pip install 'icrl[learn]'."
         ) from error
+
+
+def require_learn() -> None:
+    """Raise `MissingExtra` if a package of the extra 'learn' is missing; none is imported."""
+    with naming_the_extra():
+        for module in LEARN:
+            if find_spec(module) is None:
+                raise ModuleNotFoundError(f"No module named {module!r}", name=module)

@@ -9,6 +9,7 @@ import tyro
 from tyro.conf import Positional
 
 from icrl.config import require
+from icrl.runtime import configure_jax
 from icrl.verbs.inputs import as_folder, find_demos, find_scenario
 from icrl.words import say
 
@@ -53,6 +54,8 @@ def run(arguments: list[str]) -> None:
     args = tyro.cli(SweepArgs, prog="icrl sweep", args=arguments)
     for name in ("trials", "jobs", "seeds", "episodes"):
         require(getattr(args, name) >= 1, name, getattr(args, name), "an integer >= 1")
+    configure_jax()
+
     from rich.console import Console
 
     from icrl.errors import InputError

@@ -56,11 +56,11 @@ def run(arguments: list[str]) -> None:
 
     from rich.console import Console
 
+    from icrl.experiment.directory.provenance import open_constraint
     from icrl.experiment.directory.spec import RunSpec
     from icrl.experiment.run.callbacks import Callbacks
     from icrl.experiment.run.display import LiveDisplay
     from icrl.experiment.run.inputs import open_demos_if_any
-    from icrl.experiment.run.making import open_constraint
     from icrl.experiment.run.one_run import check_run, run_learning
     from icrl.report.summary import print_scores, write_pictures
     from icrl.transfer import method_of
