@@ -105,7 +105,8 @@ def writers(path):
         name = node.func.attr
         modes = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
         opens = name == "open" and any(mode[:1] in "wax" for mode in modes if mode)
-        if name in ("write_text", "write_bytes", "fsync", "savetxt") or opens:
+        moves = name == "replace" and ast.unparse(node.func.value) == "os"
+        if name in ("write_text", "write_bytes", "fsync", "savetxt", "rename") or opens or moves:
             found.append(f"{path.relative_to(SOURCE)}:{node.lineno}")
     return found
 

@@ -102,6 +102,23 @@ def test_a_missing_file_is_said(tmp_path):
         read_config(tmp_path / "nothing.toml")
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "cannot be read as JSON"),
+        ("[1]", "expected a JSON object"),
+        ('{"seed": NaN}', "expected a finite number"),
+        ('{"seed": true}', "seed is True, expected int"),
+    ],
+)
+def test_what_is_wrong_with_a_run_is_named_once(tmp_path, text, message):
+    (tmp_path / "config.json").write_text(text)
+    for named in (tmp_path, tmp_path / "config.json"):
+        with pytest.raises(InputError, match=message) as error:
+            read_config(named)
+        assert str(error.value).count("config.json") == 1
+
+
 def test_none_is_written_as_a_word(tmp_path):
     file = written(tmp_path, 'features = "none"\n[backward]\nmax_kl_old_new = 3\nweights = "none"\n')
     config = parse(["lap-grid", "--preset", "paper", "--config", file]).config

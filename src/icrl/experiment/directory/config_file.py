@@ -13,8 +13,9 @@ from typing import Any
 from icrl.config import LearnConfig
 from icrl.errors import InputError, unknown_name
 from icrl.experiment.directory.parsing import NONE, changed, dotted_names, parse_as
+from icrl.experiment.directory.run_directory import CONFIG
 from icrl.files import MOST_JSON_BYTES, read_bytes
-from icrl.json_files import parse_json
+from icrl.json_files import read_json
 
 _RUN = {
     "task": str,
@@ -50,8 +51,13 @@ class ConfigFile:
 
 def read_config(path: Path) -> ConfigFile:
     """Read a file of settings; every problem is an `InputError` that names the file."""
+    if path.is_dir():
+        path = path / CONFIG
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file: expected settings in TOML, or a run's {CONFIG}.")
+    content = _read(path)
     try:
-        return _sorted_out(_read(path))
+        return _sorted_out(content)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
@@ -64,20 +70,14 @@ def write_config(run: dict[str, Any], config: LearnConfig, tables: dict[str, dic
 
 
 def _read(path: Path) -> dict[str, Any]:
-    if path.is_dir():
-        path = path / "config.json"
+    if path.suffix == ".json":
+        return read_json(path)
     try:
-        content = parse_json(read_bytes(path, MOST_JSON_BYTES)) if path.suffix == ".json" else read_toml(path)
-    except FileNotFoundError as error:
-        raise InputError("there is no such file: expected settings in TOML, or a run's config.json.") from error
+        return read_toml(path)
     except InputError:
         raise
     except (ValueError, OSError) as error:
-        kind = {".json": "JSON"}.get(path.suffix, "TOML")
-        raise InputError(f"cannot be read as {kind}: {error}") from error
-    if not isinstance(content, dict):
-        raise InputError(f"holds {type(content).__name__}, expected named settings.")
-    return content
+        raise InputError(f"{path}: cannot be read as TOML: {error}") from error
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """A suite: rows of runs (scenario x method x preset x seeds x changes), each made once, whatever interrupts it."""
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, METRICS,
 from icrl.experiment.directory.spec import RunSpec, spec_from_json
 from icrl.experiment.engine.engine import Job, Watcher, run_jobs
 from icrl.experiment.run.inputs import open_demos_if_any
-from icrl.files import make_folder, write_whole
+from icrl.files import make_folder, move_into_place, write_whole
 from icrl.json_files import to_json, write_json
 from icrl.presets import preset
 from icrl.tasks.registry import make_scenario
@@ -282,7 +281,7 @@ class _Recorder:
                 write_json(directory / CONFIG, to_json(self.runs[job.name].spec))
             with job.errors.open("a") as file:
                 file.write(f"\nThe run ended with exit code {exit_code}.\n")
-            os.replace(job.errors, directory / ERROR)
+            move_into_place(job.errors, directory / ERROR)
         self.watcher.ended(job, exit_code)
 
     def waiting(self) -> None:
