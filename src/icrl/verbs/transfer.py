@@ -14,7 +14,6 @@ from icrl.tasks.options import EnvOptions
 from icrl.verbs.inputs import as_folder, find_scenario
 from icrl.verbs.learn import how_far
 from icrl.verbs.loggers import LoggerName, open_loggers
-from icrl.verbs.run_page import write_run_page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +61,7 @@ def run(arguments: list[str]) -> None:
     from icrl.experiment.run.display import LiveDisplay
     from icrl.experiment.run.inputs import open_demos_if_any
     from icrl.experiment.run.one_run import check_run, run_learning
+    from icrl.report.kept import write_run_page
     from icrl.report.summary import print_scores, write_pictures
     from icrl.transfer import method_of
 

@@ -7,7 +7,7 @@ import pytest
 
 from icrl.errors import InputError
 from icrl.experiment.directory.run_directory import RunDirectory
-from icrl.experiment.run.api import run
+from icrl.api.running import run
 from icrl.experiment.run.callbacks import Callback, Callbacks, StopRun
 from icrl.experiment.run.loggers import CsvLogger, Guarded, make_logger
 from icrl.experiment.run.one_run import run_learning
