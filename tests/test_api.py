@@ -58,7 +58,7 @@ def test_a_run_of_ones_own_environment_returns_agent_constraint_scores(made):
     assert result.scores.expert_return == pytest.approx(np.minimum(0.2 * np.arange(20), 1.9).sum(), rel=1e-5)
     assert result.constraint.features.names == ("x", "action[0]")
     assert result.policy is not None
-    assert [line["round"] for line in result.metrics] == [0, 1]
+    assert [line["round"] for line in result.metrics] == [0, 1, 2]
     config = json.loads((folder / "run" / "config.json").read_text())
     assert (config["task"], config["columns"]["episode"]) == ("my-corridor", "flight")
     assert (folder / "run" / "constraint.png").exists()

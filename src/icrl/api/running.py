@@ -18,7 +18,7 @@ from icrl.experiment.directory.spec import RunSpec
 from icrl.experiment.run.callbacks import Callback, Callbacks
 from icrl.experiment.run.display import LiveDisplay
 from icrl.experiment.run.inputs import open_demos_if_any
-from icrl.experiment.run.one_run import run_learning
+from icrl.experiment.run.one_run import check_run, run_learning
 from icrl.presets import preset as find_preset
 from icrl.report.frames import load_results
 from icrl.report.kept import write_run_page
@@ -93,6 +93,8 @@ def run(
         env=env or EnvOptions(),
         columns=columns,
     )
+    directory = Path(out)
+    check_run(spec, scenario, found, directory)  # before anything is shown
     console = Console(quiet=not progress)
     display = LiveDisplay(f"{method} on {spec.task}, seed {seed}", settings.steps, console)
     watched: Sequence[Callback] = callbacks
@@ -100,7 +102,6 @@ def run(
     if progress:
         watched = [display, *callbacks]
         shown = display
-    directory = Path(out)
     with shown:
         scores, last = run_learning(spec, scenario, found, directory, Callbacks(watched))
     write_pictures(scenario, found, last, directory)
