@@ -1,4 +1,4 @@
-"""`icrl.run`, `evaluate`, `explain`, `suite`: in Python what the command line does, with results, progress, callbacks."""
+"""`icrl.run`, `evaluate`, `explain`, `suite`: what the command line does, with results, progress and callbacks."""
 
 import json
 import subprocess
@@ -115,7 +115,7 @@ def test_explain_with_demonstrations_of_the_usual_names_where_the_run_had_others
     (tmp_path / "usual.csv").write_text(text)
     assert icrl.explain(folder / "run", demos=tmp_path / "usual.csv", progress=False).judged.names[0] == "x"
     (tmp_path / "strange.csv").write_text(text.replace("obs_0", "altitude"))
-    with pytest.raises(icrl.InputError, match="unknown column .flight."):
+    with pytest.raises(icrl.InputError, match="unknown column 'flight'"):
         icrl.explain(folder / "run", demos=tmp_path / "strange.csv", progress=False)
 
 
@@ -145,7 +145,11 @@ episodes = 3
 label = "nominal"
 task = "lap-grid"
 method = "nominal"
-settings = {scouts = 0, steps = 912, num_samples = 2, forward = {steps = 512, num_envs = 4, rollout_steps = 64, minibatch = 64}}
+[entries.settings]
+scouts = 0
+steps = 912
+num_samples = 2
+forward = {steps = 512, num_envs = 4, rollout_steps = 64, minibatch = 64}
 
 [[entries]]
 label = "ours"

@@ -8,10 +8,10 @@ import pytest
 from icrl.cli import main
 from icrl.config import Respect
 from icrl.errors import InputError
+from icrl.experiment.bench import table as bench_table
+from icrl.experiment.bench import throughput as bench
 from icrl.experiment.bench.meters import Setting, forward_config, make_meter, plain_ppo
 from icrl.experiment.bench.throughput import Result, Turn, combine, load_warning, measure, run_setting, take_turn
-from icrl.experiment.bench.throughput import table as bench_table
-from icrl.experiment.bench.throughput import throughput as bench
 from icrl.experiment.bench.throughput import throughput_settings as rows_of
 
 
