@@ -123,17 +123,35 @@ def main() -> None:
         last = args.pythons[-1]
         rows = [try_python(python, wheel, args.all_extras and python == last) for python in args.pythons]
         size = round(wheel.stat().st_size / 1e6, 1)
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    table = as_markdown(columns, [[str(row.get(name, "")) for name in columns] for row in rows])
-    print(table)
+    print(as_table(rows))
     if args.out is not None:
-        args.out.mkdir(parents=True, exist_ok=True)
-        record = {"wheel_mb": size, "machine": platform.machine(), "environments": rows}
-        (args.out / "wheels.json").write_text(json.dumps(record, indent=2) + "\n")
-        words = f"The wheel ({size} MB) installed without constraints.txt into clean environments, on Linux."
-        command = "python benchmarks/wheels.py PYTHON... --out results/wheels"
-        command += " --all-extras" * args.all_extras
-        (args.out / "table.md").write_text(f"{words}\n`{command}`\n\n{table}\n")
+        keep(args.out, rows, size)
+
+
+def as_table(rows: list[dict[str, Any]]) -> str:
+    """A row for each Python."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    return as_markdown(columns, [[str(row.get(name, "")) for name in columns] for row in rows])
+
+
+def keep(out: Path, rows: list[dict[str, Any]], wheel_mb: float) -> None:
+    """Write what was found; Pythons that were tried before, and not now, stay."""
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "wheels.json"
+    before = []
+    if path.exists():
+        before = json.loads(path.read_text())["environments"]
+    now = {row["python"] for row in rows}
+    every = sorted([*rows, *(row for row in before if row["python"] not in now)], key=lambda row: row["python"])
+    record = {"wheel_mb": wheel_mb, "machine": platform.machine(), "environments": every}
+    path.write_text(json.dumps(record, indent=2) + "\n")
+    words = (
+        f"The wheel ({wheel_mb} MB) installed without constraints.txt into clean environments, on Linux: `icrl`\n"
+        "alone (slim) and `icrl[learn]`. In the one a constraint is learned, explained and evaluated, in the other it is used\n"
+        "and explained. `help_..._s`: CPU seconds of `icrl --help`. Made by\n"
+        "`python benchmarks/wheels.py PYTHON... --out results/wheels`."
+    )
+    (out / "table.md").write_text(f"# The wheel\n\n{words}\n\n{as_table(every)}\n")
 
 
 if __name__ == "__main__":
