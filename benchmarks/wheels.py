@@ -147,7 +147,7 @@ def keep(out: Path, rows: list[dict[str, Any]], wheel_mb: float) -> None:
     path.write_text(json.dumps(record, indent=2) + "\n")
     words = (
         f"The wheel ({wheel_mb} MB) installed without constraints.txt into clean environments, on Linux: `icrl`\n"
-        "alone (slim) and `icrl[learn]`. In the one a constraint is learned, explained and evaluated, in the other it is used\n"
+        "alone (slim) and `icrl[learn]`. In this a constraint is learned, explained and evaluated, in that it is used\n"
         "and explained. `help_..._s`: CPU seconds of `icrl --help`. Made by\n"
         "`python benchmarks/wheels.py PYTHON... --out results/wheels`."
     )
