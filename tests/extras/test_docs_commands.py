@@ -127,6 +127,7 @@ def folder(tmp_path_factory):
     patch.setattr(sys, "path", [place for place in sys.path if place])
     main(small(["learn", "my_package.my_module:make_env", "--demos", "logs/", "--out", "runs/mine"]))
     main(small(["learn", "lap-grid"]))
+    shutil.copytree(folder / "runs" / "lap-grid-icrl-default-seed0", folder / "runs" / "lap-grid" / "icrl-seed0")
     yield folder
     patch.undo()
     for name in [name for name in sys.modules if name.split(".")[0] == "my_package"]:
