@@ -14,7 +14,7 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 # Storeys of the house: a room may import from below and what SAME_STOREY allows, never from above.
 STOREYS = [
-    {"types", "errors", "config", "runtime", "interrupts", "trajectories", "files", "words"},
+    {"types", "errors", "config", "runtime", "interrupts", "trajectories", "files", "words", "codec"},
     {"tasks", "demos", "agent", "constraint", "tabular", "search"},
     {
         "learn",
@@ -47,6 +47,8 @@ SAME_STOREY = {
     ("types", "errors"),
     ("trajectories", "types"),
     ("files", "errors"),
+    ("codec", "errors"),
+    ("codec", "types"),
     ("search", "constraint"),  # what is found is a region, which zeta is
     ("learn", "by_search"),
     ("learn", "by_gradient"),

@@ -26,6 +26,8 @@ class Started(NamedTuple):
     """As in `config.json`: task, method, seed, every setting."""
     rounds: int
     """Rounds that will be made."""
+    before: tuple[dict[str, Any], ...] = ()
+    """Of a run that goes on: the lines of `metrics.jsonl` of the rounds that are made already."""
 
 
 class Callback:

@@ -91,8 +91,9 @@ class CsvLogger(Callback):
         self.rows: list[dict[str, Any]] = []
 
     def on_start(self, started: Started) -> None:
-        """Find the place."""
+        """Find the place, and the rows of a run that goes on."""
         self.path = started.directory / CSV
+        self.rows = list(started.before)
 
     def on_round(self, snapshot: Snapshot, metrics: dict[str, Any]) -> None:
         """Write all rows; a number that only later rounds have is a column of all."""

@@ -11,20 +11,27 @@ from typing import Any, NamedTuple
 from icrl.config import LearnConfig
 from icrl.constraint.learned import TENSORS
 from icrl.errors import InputError, unknown_name
+from icrl.experiment.checkpoint import checkpoints, flat
 from icrl.experiment.engine import Job, Watcher, run_jobs
 from icrl.experiment.inputs import open_demos_if_any
 from icrl.experiment.lock import HOLDER, LOCK, only_one, require_unlocked
-from icrl.experiment.run_directory import CONFIG, CONSTRAINT, METRICS, POLICY, SCORES, RunDirectory, to_json, write_json
+from icrl.experiment.run_directory import (
+    CONFIG,
+    CONSTRAINT,
+    ERROR,
+    RUN_FILES,
+    SCORES,
+    RunDirectory,
+    to_json,
+    write_json,
+)
 from icrl.experiment.runs import RunSpec
 from icrl.experiment.specs import spec_from_json
 from icrl.files import make_folder, write_whole
 from icrl.presets import preset
 from icrl.tasks.registry import make_scenario
-from icrl.visited import VISITED
 
-ERROR, COMMAND = "error.txt", "command.txt"
-_OURS = {CONFIG, METRICS, POLICY, CONSTRAINT, ERROR, VISITED, "constraint.png"}
-"""All that a run that did not finish may have left behind."""
+COMMAND = "command.txt"
 
 Change = Callable[[LearnConfig], LearnConfig]
 
@@ -176,7 +183,8 @@ def _run_name(entry: Entry, seed: int) -> str:
 
 
 def make_ready(run: PlannedRun) -> bool:
-    """Does the run still have to be made? What an interrupted or failed attempt at it left behind is removed.
+    """Does the run still have to be made? What an interrupted or failed attempt left behind is removed,
+    unless the run can go on from there.
 
     Only a directory that is clearly such an attempt is touched; any other content is an `InputError`.
     """
@@ -193,7 +201,7 @@ def make_ready(run: PlannedRun) -> bool:
         _require_its_source(run)
         return False
     temporary = {name for name in found if name.startswith(".")}  # files that were being written
-    strange = found - _OURS - temporary
+    strange = found - RUN_FILES - temporary
     first_files = (LOCK, HOLDER, f".{CONFIG}", f".{HOLDER}")
     begun = CONFIG in found or ERROR in found or all(name.startswith(first_files) for name in found)
     if strange or not begun:
@@ -201,7 +209,8 @@ def make_ready(run: PlannedRun) -> bool:
             f"{directory} holds files that no run of this suite wrote ({', '.join(sorted(strange or found)[:5])}): "
             "nothing was touched. Choose another --out, or move it away."
         )
-    shutil.rmtree(directory)
+    if CONFIG not in found or not checkpoints(directory):
+        shutil.rmtree(directory)
     return True
 
 
@@ -234,7 +243,8 @@ def _resolved(spec: RunSpec) -> RunSpec:
 
 
 def _differences(found: RunSpec, wanted: RunSpec) -> str:
-    old, new = _flat(to_json(found)), _flat(to_json(wanted))
+    old = flat(to_json(found))
+    new = flat(to_json(wanted))
     return ", ".join([f"{key} {old.get(key)!r} (now {new[key]!r})" for key in new if old.get(key) != new[key]][:5])
 
 
@@ -319,14 +329,6 @@ def _job(run: PlannedRun, todo: list[PlannedRun]) -> Job:
         errors=run.directory.with_name(f".{run.directory.name}.stderr"),
         after=tuple(name for name in run.after if name in names),
     )
-
-
-def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
-    """Nested settings with dotted names."""
-    if not isinstance(value, dict):
-        return {prefix: value}
-    items = [_flat(item, f"{prefix}.{key}" if prefix else str(key)) for key, item in value.items()]
-    return {key: item for part in items for key, item in part.items()}
 
 
 def _is_file_name(label: str) -> bool:

@@ -10,9 +10,9 @@ from rich.live import Live
 from rich.table import Table
 
 from icrl.experiment.engine import Job
-from icrl.experiment.run_directory import RunDirectory
+from icrl.experiment.run_directory import ERROR, RunDirectory
 from icrl.experiment.statistics import num_collapsed
-from icrl.experiment.suite import ERROR, Outcome, PlannedRun
+from icrl.experiment.suite import Outcome, PlannedRun
 from icrl.presets import NOMINAL
 from icrl.words import say, shown
 

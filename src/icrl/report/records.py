@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from icrl.errors import InputError
-from icrl.experiment.run_directory import CONFIG, CONSTRAINT, SCORES, RunDirectory
-from icrl.experiment.suite import COMMAND, ERROR
+from icrl.experiment.run_directory import CONFIG, CONSTRAINT, ERROR, SCORES, RunDirectory
+from icrl.experiment.suite import COMMAND
 from icrl.experiment.suite_display import last_words
 from icrl.files import MOST_JSON_BYTES, read_bytes
 from icrl.types import FloatArray

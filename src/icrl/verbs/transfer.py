@@ -12,14 +12,15 @@ from icrl.presets import forward_alone, preset
 from icrl.runtime import configure_jax
 from icrl.tasks.options import EnvOptions
 from icrl.verbs.inputs import as_folder, find_scenario
-from icrl.verbs.learn import how_far
-from icrl.verbs.loggers import LoggerName, open_loggers
-from icrl.verbs.run_page import write_run_page
+from icrl.verbs.loggers import LoggerName
+from icrl.verbs.one_run import make_run, write_page
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransferArgs:
-    """Train a new agent under a constraint that was learned elsewhere. Its features are found in the task by name."""
+    """Train a new agent under a constraint that was learned elsewhere. Its features are found in the task by name.
+
+    When it is stopped, the same command goes on."""
 
     task: Positional[str]
     """Name of the task of the new agent (see: icrl tasks)."""
@@ -56,12 +57,9 @@ def run(arguments: list[str]) -> None:
 
     from rich.console import Console
 
-    from icrl.experiment.callbacks import Callbacks
-    from icrl.experiment.display import LiveDisplay
     from icrl.experiment.inputs import open_demos_if_any
     from icrl.experiment.making import open_constraint
-    from icrl.experiment.runs import RunSpec, check_run, run_learning
-    from icrl.report.summary import print_scores, write_pictures
+    from icrl.experiment.runs import RunSpec
     from icrl.transfer import method_of
 
     constraint = open_constraint(str(first.constraint))
@@ -71,18 +69,9 @@ def run(arguments: list[str]) -> None:
     directory = args.out or Path("runs") / f"{as_folder(args.task)}-transfer-{method}-{args.preset}-seed{args.seed}"
     spec = RunSpec(task=args.task, method=method, preset=args.preset, seed=args.seed, config=config_of(args, method),
                    demos=source, episodes=args.episodes, constraint=str(args.constraint), env=args.env)  # fmt: skip
-    rounds = check_run(spec, scenario, demos, directory, constraint)
     console = Console()
-    display = LiveDisplay(f"constraint of {method} on {args.task}, seed {args.seed}", args.steps, console)
-    callbacks = Callbacks([display, *open_loggers(args.log, scenario, demos, console)])
-    try:
-        with display:
-            scores, last = run_learning(spec, scenario, demos, directory, callbacks, constraint)
-        pictures = write_pictures(scenario, demos, last, directory)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(how_far(directory, display.rounds_done, rounds)) from None
-    print_scores(scores, demos, directory, pictures, console)
-    write_run_page(directory, console, animate=scenario.truth_known)
+    make_run(spec, scenario, demos, directory, console, args.log, constraint, resume=True)
+    write_page(directory, scenario, console)
 
 
 def parse(arguments: list[str], method: str) -> TransferArgs:
