@@ -23,14 +23,14 @@ from icrl.demos.collect import train_agent
 from icrl.demos.dataset import Demonstrations, shipped_demos
 from icrl.demos.formats import load_demos
 from icrl.evaluate import evaluate_policy
-from icrl.experiment.methods import find_method
-from icrl.experiment.run_directory import library_versions
+from icrl.experiment.run.methods import find_method
 from icrl.presets import default
 from icrl.tasks import bridges_map as plane
 from icrl.tasks.bridges import draw_bridges
 from icrl.tasks.registry import make_scenario
 from icrl.tasks.task import Scenario
 from icrl.types import FloatArray, Scores, Trajectories
+from icrl.versions import library_versions
 
 EPISODES = 100
 FRESH_STEPS = 100_000

@@ -9,8 +9,8 @@ from typing import Any
 from runs_pages import write_page
 
 from icrl.constraint.learned import load_constraint
-from icrl.experiment.inputs import scenario_of_run
-from icrl.experiment.run_directory import CONSTRAINT
+from icrl.experiment.directory.run_directory import CONSTRAINT
+from icrl.experiment.run.inputs import scenario_of_run
 from icrl.explain.reading import read_constraint
 from icrl.report.explain_summary import reading_as_json
 from icrl.report.records import RunRecord

@@ -29,9 +29,9 @@ from icrl.constraint.learned import load_constraint
 from icrl.demos.dataset import shipped_demos
 from icrl.demos.formats import load_demos, save_demos
 from icrl.errors import InputError
-from icrl.experiment.inputs import demos_of_run, scenario_of_run
-from icrl.experiment.run_directory import RunDirectory
-from icrl.experiment.specs import spec_from_json
+from icrl.experiment.directory.run_directory import RunDirectory
+from icrl.experiment.directory.spec import spec_from_json
+from icrl.experiment.run.inputs import demos_of_run, scenario_of_run
 from icrl.report.records import read_groups
 from icrl.report.table import markdown_table, notes
 from icrl.tasks.lap_grid import lap_grid

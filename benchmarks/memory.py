@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from icrl.experiment.run_directory import library_versions
+from icrl.versions import library_versions
 
 OUT = Path(__file__).parents[1] / "results" / "bench" / "memory.json"
 

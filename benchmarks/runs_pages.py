@@ -7,7 +7,8 @@ from typing import Any
 
 from rich.progress import track
 
-from icrl.experiment.run_directory import CONSTRAINT, write_json
+from icrl.experiment.directory.run_directory import CONSTRAINT
+from icrl.json_files import write_json
 from icrl.report.records import RunRecord, read_groups
 from icrl.report.table import as_markdown
 from icrl.visited import VISITED

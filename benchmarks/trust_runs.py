@@ -11,10 +11,11 @@ from runs_pages import write_page
 
 from icrl.agent.policy_file import load_policy
 from icrl.evaluate import play_episodes
-from icrl.experiment.inputs import demos_of_run, scenario_of_run
-from icrl.experiment.run_directory import POLICY
-from icrl.experiment.trusting import judge_against_truth, judge_run
+from icrl.experiment.directory.run_directory import POLICY
+from icrl.experiment.run.constraint_scores import judge_against_truth
+from icrl.experiment.run.inputs import demos_of_run, scenario_of_run
 from icrl.report.records import RunRecord
+from icrl.trust.of_run import judge_run
 
 CHECKS = ("held-out demonstrations", "coverage", "other seeds", "returns")
 EPISODES = 20

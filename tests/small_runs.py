@@ -5,8 +5,8 @@ from dataclasses import replace
 from icrl.config import BackwardConfig, ForwardConfig, LearnConfig
 from icrl.demos.dataset import shipped_demos
 from icrl.demos.formats import load_demos
-from icrl.experiment.callbacks import Callback
-from icrl.experiment.runs import RunSpec
+from icrl.experiment.directory.spec import RunSpec
+from icrl.experiment.run.callbacks import Callback
 
 FORWARD = ForwardConfig(steps=512, num_envs=4, rollout_steps=64, epochs=2, minibatch=64, hidden=(16,))
 BACKWARD = BackwardConfig(updates=5, hidden=(8,))

@@ -10,7 +10,7 @@ import pytest
 
 from icrl.cli import main
 from icrl.demos.dataset import shipped_demos
-from icrl.experiment.run_directory import RunDirectory
+from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.tasks.registry import SCENARIOS
 from small_runs import ROUND, TINY_FLAGS
 

@@ -11,8 +11,8 @@ import icrl.verbs.tasks
 from icrl.agent.policy_file import load_policy
 from icrl.cli import main
 from icrl.constraint.learned import load_constraint
-from icrl.experiment.checkpoint import checkpoints
-from icrl.experiment.run_directory import RunDirectory
+from icrl.experiment.directory.checkpoint import checkpoints
+from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.tasks.lap_grid import lap_grid
 from small_runs import TINY_FLAGS
 

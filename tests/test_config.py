@@ -16,7 +16,7 @@ from icrl.config import (
     Weights,
 )
 from icrl.errors import InputError
-from icrl.experiment.run_directory import to_json
+from icrl.json_files import to_json
 
 OUT_OF_RANGE = [
     (MultiplierConfig, "initial", -0.1),

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from icrl.experiment.callbacks import Callback
-from icrl.experiment.methods import METHODS
-from icrl.experiment.run_directory import RunDirectory
-from icrl.experiment.runs import run_learning
+from icrl.experiment.directory.run_directory import RunDirectory
+from icrl.experiment.run.callbacks import Callback
+from icrl.experiment.run.methods import METHODS
+from icrl.experiment.run.one_run import run_learning
 from icrl.tasks.lap_grid import lap_grid
 from small_runs import TINY, lap_demos, tiny_spec
 

@@ -10,7 +10,7 @@ import icrl
 from icrl.config import BackwardConfig, KLUnit
 from icrl.errors import InputError
 from icrl.evaluate import judge
-from icrl.experiment.methods import METHODS
+from icrl.experiment.run.methods import METHODS
 from icrl.learn import learn, learn_constraint
 from icrl.presets import preset
 from icrl.rounds import Phase, num_rounds

@@ -15,8 +15,7 @@ from icrl.constraint.region import Region, RegionAxis
 from icrl.demos.dataset import Demonstrations
 from icrl.demos.formats import save_demos
 from icrl.errors import InputError
-from icrl.experiment.runs import run_learning
-from icrl.experiment.trusting import judge_run, siblings
+from icrl.experiment.run.one_run import run_learning
 from icrl.explain.judged import Judged, judge_pairs
 from icrl.tasks.lap_grid import lap_grid
 from icrl.tasks.registry import make_scenario
@@ -25,6 +24,7 @@ from icrl.trust.check import Check, Level, Verdict
 from icrl.trust.coverage import check_coverage, measure_coverage, near_data
 from icrl.trust.ensemble import check_ensemble, measure_disagreement
 from icrl.trust.held_out import Alarms, alarms, check_held_out, held_out_alarms, reproduction
+from icrl.trust.of_run import judge_run, siblings
 from icrl.trust.refit import evidence_of, evidence_weights, find_refit
 from icrl.trust.returns import check_returns
 from icrl.types import Pairs

@@ -14,7 +14,7 @@ from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.network import Layer
 from icrl.demos.check import describe, render_report
 from icrl.demos.formats import load_demos
-from icrl.experiment.display import LiveDisplay
+from icrl.experiment.run.display import LiveDisplay
 from icrl.explain.reading import read_constraint
 from icrl.report.canvas import blank_figure, save_figure
 from icrl.report.constraint_picture import draw_constraint

@@ -8,7 +8,7 @@ import importlib
 from typing import Any
 
 _HOMES = {
-    "Callback": "icrl.experiment.callbacks",
+    "Callback": "icrl.experiment.run.callbacks",
     "ColumnMapping": "icrl.demos.formats_table",
     "CostInInfo": "icrl.interop.wrappers",
     "Demonstrations": "icrl.demos.dataset",
@@ -17,9 +17,9 @@ _HOMES = {
     "LearnedConstraint": "icrl.constraint.learned",
     "PenalisedReward": "icrl.interop.wrappers",
     "Shield": "icrl.interop.shield",
-    "RunResult": "icrl.experiment.api",
+    "RunResult": "icrl.experiment.run.api",
     "SixValueStep": "icrl.interop.wrappers",
-    "StopRun": "icrl.experiment.callbacks",
+    "StopRun": "icrl.experiment.run.callbacks",
     "Task": "icrl.tasks.task",
     "TerminateOnViolation": "icrl.interop.wrappers",
     "Trajectories": "icrl.types",
@@ -33,7 +33,7 @@ _HOMES = {
     "make_task": "icrl.tasks.registry",
     "preset": "icrl.presets",
     "relabel_minari": "icrl.interop.relabel",
-    "run": "icrl.experiment.api",
+    "run": "icrl.experiment.run.api",
     "save_demos": "icrl.demos.formats",
     "shipped_demos": "icrl.demos.dataset",
     "task_from_env": "icrl.tasks.own",

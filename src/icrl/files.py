@@ -77,13 +77,21 @@ def write_through(path: Path, write: Callable[[IO[bytes]], None]) -> None:
             write(stream)
             stream.flush()
             os.fsync(stream.fileno())
-        os.replace(draft, path)
-        sync_folder(path.parent)
+        move_into_place(draft, path)
     except OSError as error:
         raise not_written(path, error) from error
     finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
+
+
+def move_into_place(draft: Path, path: Path) -> None:
+    """Rename a file or folder to where it belongs; once this returns, that lasts."""
+    try:
+        os.replace(draft, path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise not_written(path, error) from error
 
 
 def append_line(path: Path, line: str) -> None:

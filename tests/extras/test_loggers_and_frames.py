@@ -10,7 +10,7 @@ from wandb.proto import wandb_internal_pb2
 import icrl
 from icrl.cli import main
 from icrl.errors import InputError
-from icrl.experiment.run_directory import RunDirectory
+from icrl.experiment.directory.run_directory import RunDirectory
 
 FLAGS = ["--steps=1824", "--num-samples=2", "--forward.steps=512", "--forward.num-envs=4", "--episodes=3",
          "--forward.rollout-steps=64", "--forward.hidden=16", "--scouts=0"]  # fmt: skip

@@ -24,7 +24,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from icrl.cli import main
 from icrl.constraint.learned import load_constraint
-from icrl.experiment.run_directory import write_json
+from icrl.json_files import write_json
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 from hostile import HOSTILE, IMAGE

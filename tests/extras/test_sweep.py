@@ -14,7 +14,7 @@ import optuna
 import pytest
 
 from icrl.cli import main
-from icrl.experiment.sweep import num_done, open_study
+from icrl.experiment.suite.sweep import num_done, open_study
 from icrl.verbs.learn import parse
 
 SPACE = """
@@ -119,7 +119,7 @@ def test_a_sweep_by_the_truth_marks_what_it_touches(swept, tmp_path):
 
 
 def test_hopeless_trials_are_pruned(tmp_path, monkeypatch):
-    from icrl.experiment import sweep
+    from icrl.experiment.suite import sweep
 
     study = optuna.create_study(direction="maximize", pruner=optuna.pruners.MedianPruner(n_startup_trials=2))
     for value in (0.9, 0.8, 0.1):

@@ -2,7 +2,7 @@
 
 import json
 
-from icrl.experiment.run_directory import write_json
+from icrl.json_files import write_json
 
 
 def write_run(

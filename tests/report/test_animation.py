@@ -14,7 +14,7 @@ from icrl.constraint.features import select_features
 from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.constraint.network import Layer
 from icrl.errors import InputError
-from icrl.experiment.run_directory import write_json
+from icrl.json_files import write_json
 from icrl.report import animation
 from icrl.report.animation import cost_colour, draw_frames, play, render_run
 from icrl.tasks.registry import make_scenario

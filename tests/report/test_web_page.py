@@ -14,10 +14,10 @@ from icrl.constraint.features import Features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.network import init_params
 from icrl.demos.dataset import shipped_demos
-from icrl.experiment.run_directory import write_json
-from icrl.experiment.runs import run_learning
+from icrl.experiment.run.one_run import run_learning
 from icrl.explain.axes import axes_of, zeta_over
 from icrl.explain.judged import judge_pairs
+from icrl.json_files import write_json
 from icrl.report.page import write_report, write_run_page
 from icrl.report.web.markup import element, json_element
 from icrl.tasks.lap_grid import lap_grid

@@ -15,10 +15,10 @@ from icrl.cli import main
 from icrl.demos.check import describe
 from icrl.demos.dataset import shipped_demos
 from icrl.demos.formats import load_demos
+from icrl.demos.references import collect_script
 from icrl.demos.scripted import play_script
 from icrl.errors import InputError
 from icrl.evaluate import judge
-from icrl.experiment.collecting import collect_script
 from icrl.tasks.registry import make_scenario
 from icrl.tasks.shapes.experts import EXPERTS
 from icrl.tasks.shapes.names import FAMILY, NAMES

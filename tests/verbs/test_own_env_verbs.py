@@ -15,8 +15,8 @@ from own_world import COLUMNS, HORIZON, write_world
 
 from icrl.cli import main
 from icrl.constraint.learned import load_constraint
-from icrl.experiment.inputs import demos_of_run, scenario_of_run
-from icrl.experiment.run_directory import RunDirectory
+from icrl.experiment.directory.run_directory import RunDirectory
+from icrl.experiment.run.inputs import demos_of_run, scenario_of_run
 from small_runs import TINY_FLAGS
 
 LEARN = ["--demos", "logs", "--horizon", str(HORIZON), "--steps", "1300", *COLUMNS, *TINY_FLAGS]

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from icrl.cli import main
-from icrl.experiment.checkpoint import checkpoints
+from icrl.experiment.directory.checkpoint import checkpoints
 from small_runs import ROUND, TINY_FLAGS
 
 LONG = ["--steps", str(16 * ROUND), *TINY_FLAGS]

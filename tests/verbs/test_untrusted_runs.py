@@ -14,10 +14,10 @@ import pytest
 from icrl.cli import main
 from icrl.constraint.learned import load_constraint
 from icrl.errors import InputError
-from icrl.experiment.inputs import scenario_of_run
-from icrl.experiment.provenance import constraint_of_run
-from icrl.experiment.run_directory import RunDirectory
-from icrl.experiment.runs import run_learning
+from icrl.experiment.directory.provenance import constraint_of_run
+from icrl.experiment.directory.run_directory import RunDirectory
+from icrl.experiment.run.inputs import scenario_of_run
+from icrl.experiment.run.one_run import run_learning
 from icrl.tasks.lap_grid import lap_grid
 from small_runs import TINY, Quiet, lap_demos, tiny_spec
 

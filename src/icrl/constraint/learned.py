@@ -10,7 +10,6 @@ at, one of the two cards belongs to the tensors.
 import hashlib
 import itertools
 import json
-import math
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,11 +29,12 @@ from icrl.errors import InputError
 from icrl.files import (
     MOST_JSON_BYTES,
     make_folder,
+    move_into_place,
     not_written,
     read_bytes,
-    sync_folder,
     write_whole,
 )
+from icrl.json_files import parse_json
 from icrl.types import AnyArray, BoolArray, FloatArray
 
 if TYPE_CHECKING:  # a task needs gymnasium, using a learned constraint does not
@@ -158,7 +158,7 @@ def load_constraint(directory: str | os.PathLike[str]) -> LearnedConstraint:
     else:
         text = _read(path / CARD, MOST_JSON_BYTES)
     try:
-        card = json.loads(text, parse_constant=_finite, parse_float=_finite)
+        card = parse_json(text)
         definition, provenance = card["definition"], card["provenance"]
         if not isinstance(definition, dict) or not isinstance(provenance, dict):
             raise TypeError("definition and provenance must be objects")
@@ -319,13 +319,6 @@ def _parse_definition(definition: dict[str, Any]) -> tuple[Features, float]:
     return features, _number(definition["threshold"])
 
 
-def _finite(text: str) -> float:
-    """A number as JSON spells it, but neither NaN nor Infinity nor 1e999."""
-    if not math.isfinite(float(text)):
-        raise ValueError(f"expected a finite number, got {text:.40}")
-    return float(text)
-
-
 def _number(value: Any) -> float:
     """A number that float32 holds; neither true nor text in quotes."""
     if type(value) not in (int, float) or not abs(value) <= float(np.finfo(np.float32).max):
@@ -421,11 +414,7 @@ def _settle(path: Path) -> None:
         raise not_written(path / TENSORS, error) from error
     if not _ties(path / NEXT_CARD, data):
         return
-    try:
-        os.replace(path / NEXT_CARD, path / CARD)
-        sync_folder(path)
-    except OSError as error:
-        raise not_written(path / CARD, error) from error
+    move_into_place(path / NEXT_CARD, path / CARD)
 
 
 def _read(path: Path, most_bytes: int) -> bytes:

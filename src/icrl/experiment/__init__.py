@@ -1,1 +1,2 @@
-"""Runs, suites of runs, and the statistics over them."""
+"""Runs and what comes of many: `directory` (what lies on disk), `run` (one run), `engine` (where runs
+run), `suite` (many runs), `bench` (how fast)."""

@@ -21,7 +21,7 @@ from icrl.demos.dataset import Demonstrations
 from icrl.demos.formats_minari import DATA_FILE, find_minari, load_minari, minari_data_folder
 from icrl.demos.reading import require_extra
 from icrl.errors import InputError
-from icrl.files import write_whole
+from icrl.files import move_into_place, write_whole
 from icrl.interop.judge import Judge, judge_for_spaces
 from icrl.types import FloatArray, Trajectories
 
@@ -67,7 +67,7 @@ def relabel_minari(
         shutil.copytree(data, draft / "data")
         costs = _write_costs(draft / "data" / DATA_FILE, demos.trajectories, judge, on_episode)
         _write_metadata(draft / "data", dataset_id, constraint, hard)
-        draft.rename(target)
+        move_into_place(draft, target)
     finally:
         shutil.rmtree(draft, ignore_errors=True)  # gone already when all went well
     infeasible = costs > (0.5 if hard else 1.0 - constraint.threshold)

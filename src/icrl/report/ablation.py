@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icrl.experiment.statistics import num_collapsed, standard_error
-from icrl.experiment.suites import ABLATION_UPDATES, ABLATIONS, Ablation, ablation_label
+from icrl.experiment.suite.statistics import num_collapsed, standard_error
+from icrl.experiment.suite.suites import ABLATION_UPDATES, ABLATIONS, Ablation, ablation_label
 from icrl.report.cells import Table
 from icrl.report.figures import common_curves, draw_band, draw_references, figure_file, room_for_rates, steps_formatter
 from icrl.report.records import Group

@@ -12,9 +12,9 @@ from icrl.agent.policy_file import load_policy
 from icrl.agent.state import Policy
 from icrl.constraint.learned import LearnedConstraint
 from icrl.errors import InputError, unknown_name
-from icrl.experiment.inputs import scenario_of_run
-from icrl.experiment.provenance import constraint_of_run
-from icrl.experiment.run_directory import CONSTRAINT, POLICY, RunDirectory
+from icrl.experiment.directory.provenance import constraint_of_run
+from icrl.experiment.directory.run_directory import CONSTRAINT, POLICY, RunDirectory
+from icrl.experiment.run.inputs import scenario_of_run
 from icrl.files import make_folder, write_whole
 from icrl.tasks.batched import BatchedEnv
 from icrl.tasks.task import Task

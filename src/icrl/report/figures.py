@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from icrl.experiment.statistics import interquartile_mean, standard_error, stratified_bootstrap
+from icrl.experiment.suite.statistics import interquartile_mean, standard_error, stratified_bootstrap
 from icrl.report.canvas import blank_figure, save_figure
 from icrl.report.records import Group
 from icrl.types import FloatArray

@@ -7,8 +7,8 @@ import numpy as np
 from icrl.constraint.learned import load_constraint
 from icrl.demos.dataset import Demonstrations
 from icrl.evaluate import judge_constraint
-from icrl.experiment.constraint_scores import false_alarms_right_of_start, score_on_grid
-from icrl.experiment.run_directory import CONSTRAINT
+from icrl.experiment.directory.run_directory import CONSTRAINT
+from icrl.experiment.run.constraint_scores import false_alarms_right_of_start, score_on_grid
 from icrl.report.cells import Table
 from icrl.report.records import Group
 from icrl.report.table import Forbidden, truth_known

@@ -12,18 +12,19 @@ from icrl.agent.rollout import sample_trajectories
 from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
-from icrl.experiment.constraint_scores import over_constraint
-from icrl.experiment.inputs import (
+from icrl.experiment.directory.provenance import constraint_of_run
+from icrl.experiment.directory.run_directory import CONSTRAINT, POLICY, SCORES
+from icrl.experiment.run.constraint_scores import over_constraint
+from icrl.experiment.run.inputs import (
     ImportRefused,
     columns_of_run,
     demos_as_they_are,
     open_demos_if_any,
     scenario_of_run,
 )
-from icrl.experiment.provenance import constraint_of_run
-from icrl.experiment.run_directory import CONSTRAINT, POLICY, SCORES, write_json
-from icrl.experiment.suite import COMMAND
+from icrl.experiment.suite.suite import COMMAND
 from icrl.files import make_folder, write_whole
+from icrl.json_files import write_json
 from icrl.presets import EXPERT
 from icrl.report.ablation import ablation_note, ablation_table, cells_of, draw_ablation
 from icrl.report.cells import fenced

@@ -11,8 +11,8 @@ from rich.table import Table
 
 from icrl.demos.dataset import Demonstrations
 from icrl.evaluate import Truth
-from icrl.experiment.methods import Snapshot
-from icrl.experiment.run_directory import RunDirectory
+from icrl.experiment.directory.run_directory import RunDirectory
+from icrl.experiment.run.methods import Snapshot
 from icrl.report.constraint_picture import draw_constraint
 from icrl.tasks.task import Scenario, Task
 from icrl.trajectories import select

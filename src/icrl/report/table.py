@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from icrl.experiment.statistics import (
+from icrl.experiment.suite.statistics import (
     interquartile_mean,
     num_collapsed,
     probability_of_improvement,

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from icrl.experiment.run_directory import RunDirectory
+from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.trust.check import Level, Verdict
 from icrl.words import say
 

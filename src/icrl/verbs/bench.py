@@ -35,8 +35,8 @@ def run(arguments: list[str]) -> None:
         raise InputError(f"--seconds must be above 0, got {args.seconds}.")
     from rich.console import Console
 
-    from icrl.experiment.bench import throughput_settings
-    from icrl.experiment.bench_table import bench_throughput
+    from icrl.experiment.bench.table import bench_throughput
+    from icrl.experiment.bench.throughput import throughput_settings
 
     for name in args.tasks:
         find_scenario(name)

@@ -69,7 +69,7 @@ def run(arguments: list[str]) -> None:
 
     from rich.console import Console
 
-    from icrl.experiment.collecting import collect_with_references
+    from icrl.demos.references import collect_with_references
     from icrl.report.summary import print_references
 
     console = Console()
@@ -87,7 +87,7 @@ def _record_script(scenario: "Scenario", args: CollectArgs) -> None:
 
     from rich.console import Console
 
-    from icrl.experiment.collecting import collect_script
+    from icrl.demos.references import collect_script
     from icrl.report.summary import print_references
 
     demos = collect_script(scenario, episodes, args.seed, args.out)

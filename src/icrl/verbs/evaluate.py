@@ -50,11 +50,11 @@ def run(arguments: list[str]) -> None:
 
     from icrl.agent.policy_file import load_policy
     from icrl.evaluate import judge, play_episodes
-    from icrl.experiment.inputs import scenario_of_run, with_truth
-    from icrl.experiment.provenance import constraint_of_run
-    from icrl.experiment.run_directory import EVALUATION, POLICY, RunDirectory
-    from icrl.experiment.specs import spec_from_json
-    from icrl.experiment.trusting import has_constraint, judge_against_truth, judge_run
+    from icrl.experiment.directory.provenance import constraint_of_run
+    from icrl.experiment.directory.run_directory import EVALUATION, POLICY, RunDirectory
+    from icrl.experiment.directory.spec import spec_from_json
+    from icrl.experiment.run.constraint_scores import judge_against_truth
+    from icrl.experiment.run.inputs import scenario_of_run, with_truth
     from icrl.report.summary import print_played, print_truth
     from icrl.report.trust_summary import (
         print_constraint_truth,
@@ -63,6 +63,7 @@ def run(arguments: list[str]) -> None:
         progress_bar,
         stage,
     )
+    from icrl.trust.of_run import has_constraint, judge_run
 
     console = Console()
     run = RunDirectory(args.directory)
@@ -110,7 +111,7 @@ def _demos_if_readable(
     console: "Console",
 ) -> "Demonstrations | None":
     """They may have moved: then there is nothing to compare with, but the run can be judged."""
-    from icrl.experiment.inputs import demos_of_run
+    from icrl.experiment.run.inputs import demos_of_run
 
     try:
         return demos_of_run(config, scenario)

@@ -43,8 +43,8 @@ def run(arguments: list[str]) -> None:
     args = tyro.cli(ExplainArgs, prog="icrl explain", args=arguments)
     from rich.console import Console
 
-    from icrl.experiment.provenance import constraint_of_run
-    from icrl.experiment.run_directory import RunDirectory
+    from icrl.experiment.directory.provenance import constraint_of_run
+    from icrl.experiment.directory.run_directory import RunDirectory
     from icrl.explain.reading import read_constraint
     from icrl.files import NotWritten
     from icrl.report.explain_picture import draw_reading
@@ -94,7 +94,7 @@ def _scenario_if_any(
 ) -> "Scenario | None":
     """The run's scenario; None where its environment is gone, or may not be imported: ζ
     can be read without it."""
-    from icrl.experiment.inputs import ImportRefused, scenario_of_run
+    from icrl.experiment.run.inputs import ImportRefused, scenario_of_run
 
     try:
         return scenario_of_run(
@@ -122,7 +122,7 @@ def load_run_demos(
     scenario: "Scenario | None",
 ) -> "Demonstrations":
     """The demonstrations of a run, or those given, as its task takes them; as they are if its environment is gone."""
-    from icrl.experiment.inputs import columns_of_run, demos_as_they_are, demos_of_run, open_demos
+    from icrl.experiment.run.inputs import columns_of_run, demos_as_they_are, demos_of_run, open_demos
 
     if given is None and config.get("demos") is None:
         raise InputError("this run names no demonstrations: give those that its constraint was learned from, --demos.")

@@ -65,7 +65,7 @@ def find_demos(
 ) -> "tuple[Demonstrations | None, str | None]":
     """Demonstrations, given or shipped, checked against the task; and where they came from. None where none are needed
     and there are none."""
-    from icrl.experiment.inputs import open_demos, open_demos_if_any
+    from icrl.experiment.run.inputs import open_demos, open_demos_if_any
 
     return open_demos(path, scenario, columns) if needed else open_demos_if_any(path, scenario, columns)
 
@@ -73,8 +73,8 @@ def find_demos(
 def keep_record(path: Path, content: dict[str, Any], console: "Console") -> None:
     """Write what a verb found beside what it read. A run that may not be written can still
     be read: then say so."""
-    from icrl.experiment.run_directory import write_json
     from icrl.files import NotWritten
+    from icrl.json_files import write_json
 
     try:
         write_json(path, content)

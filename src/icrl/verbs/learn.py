@@ -10,8 +10,8 @@ from tyro.conf import Positional
 
 from icrl.config import LearnConfig
 from icrl.errors import InputError
-from icrl.experiment.config_file import ConfigFile, read_config, write_config
-from icrl.experiment.parsing import changed
+from icrl.experiment.directory.config_file import ConfigFile, read_config, write_config
+from icrl.experiment.directory.parsing import changed
 from icrl.presets import REFERENCES, preset
 from icrl.runtime import configure_jax
 from icrl.tasks.options import EnvOptions
@@ -70,7 +70,7 @@ def run(arguments: list[str]) -> None:
 
     from rich.console import Console
 
-    from icrl.experiment.runs import RunSpec
+    from icrl.experiment.directory.spec import RunSpec
 
     spec = RunSpec(task=args.task, method=args.method, preset=args.preset, seed=args.seed, config=args.config,
                    demos=source, episodes=args.episodes, env=args.env, columns=columns)  # fmt: skip
@@ -108,10 +108,10 @@ def resume(arguments: list[str]) -> None:
 
     from rich.console import Console
 
-    from icrl.experiment.inputs import open_demos_if_any, scenario_of_run
-    from icrl.experiment.making import open_constraint
-    from icrl.experiment.run_directory import RunDirectory
-    from icrl.experiment.specs import spec_from_json
+    from icrl.experiment.directory.run_directory import RunDirectory
+    from icrl.experiment.directory.spec import spec_from_json
+    from icrl.experiment.run.inputs import open_demos_if_any, scenario_of_run
+    from icrl.experiment.run.making import open_constraint
 
     console = Console()
     run_directory = RunDirectory(args.resume)
@@ -146,7 +146,7 @@ def parse(arguments: list[str]) -> LearnArgs:
 
 def _require_own_words(args: LearnArgs, said: ConfigFile, arguments: list[str]) -> None:
     """A run's config.json may be anybody's: a function that only it names is not executed."""
-    from icrl.experiment.inputs import ImportRefused, must_import
+    from icrl.experiment.run.inputs import ImportRefused, must_import
 
     path = args.config_file
     theirs = path is not None and (path.is_dir() or path.suffix == ".json")

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from icrl.demos.dataset import Demonstrations
-    from icrl.experiment.callbacks import Callback
-    from icrl.experiment.methods import Snapshot
+    from icrl.experiment.run.callbacks import Callback
+    from icrl.experiment.run.methods import Snapshot
     from icrl.tasks.task import Scenario
 
 LoggerName = Literal["csv", "tensorboard", "wandb"]
@@ -21,7 +21,7 @@ def open_loggers(
 ) -> "list[Callback]":
     """A callback for each name; a package that is missing is an `InputError` that names the
     extra."""
-    from icrl.experiment.loggers import make_logger
+    from icrl.experiment.run.loggers import make_logger
     from icrl.report.summary import picture_of
 
     def picture(snapshot: "Snapshot") -> bytes | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from icrl.constraint.learned import LearnedConstraint
     from icrl.demos.dataset import Demonstrations
-    from icrl.experiment.runs import RunSpec
+    from icrl.experiment.directory.spec import RunSpec
     from icrl.tasks.task import Scenario
 
 
@@ -29,9 +29,9 @@ def make_run(
     resume: bool = False,
 ) -> None:
     """Make the run, or go on with it, and show what came of it."""
-    from icrl.experiment.callbacks import Callbacks
-    from icrl.experiment.display import LiveDisplay
-    from icrl.experiment.runs import check_run, run_learning
+    from icrl.experiment.run.callbacks import Callbacks
+    from icrl.experiment.run.display import LiveDisplay
+    from icrl.experiment.run.one_run import check_run, run_learning
     from icrl.report.summary import describe_task, print_scores, write_pictures
 
     rounds = check_run(spec, scenario, demos, directory, constraint, resume)

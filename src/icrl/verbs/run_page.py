@@ -15,7 +15,7 @@ def write_run_page(directory: Path, console: "Console", animate: bool = False) -
 
     The run itself is over and safe: nothing that goes wrong here may end in an error.
     """
-    from icrl.experiment.run_directory import RunDirectory
+    from icrl.experiment.directory.run_directory import RunDirectory
     from icrl.report.page import write_run_page as write
 
     if not RunDirectory(directory).finished:

@@ -39,9 +39,9 @@ def run(arguments: list[str]) -> None:
 
     from rich.console import Console
 
-    from icrl.experiment.suite import expand, run_suite
-    from icrl.experiment.suite_display import SuiteDisplay, print_outcome
-    from icrl.experiment.suites import find_suite
+    from icrl.experiment.suite.display import SuiteDisplay, print_outcome
+    from icrl.experiment.suite.suite import expand, run_suite
+    from icrl.experiment.suite.suites import find_suite
 
     found = find_suite(args.name)
     out = args.out or Path("runs") / args.name

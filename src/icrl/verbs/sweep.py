@@ -56,9 +56,9 @@ def run(arguments: list[str]) -> None:
     from rich.console import Console
 
     from icrl.errors import InputError
-    from icrl.experiment.runs import RunSpec
-    from icrl.experiment.sweep import TRUTH, Sweep, num_done, open_study, run_sweep
-    from icrl.experiment.sweep_space import read_space
+    from icrl.experiment.directory.spec import RunSpec
+    from icrl.experiment.suite.sweep import TRUTH, Sweep, num_done, open_study, run_sweep
+    from icrl.experiment.suite.sweep_space import read_space
     from icrl.presets import REFERENCES, preset
     from icrl.report.sweep_page import BEST, write_sweep
 

@@ -57,9 +57,9 @@ def run(arguments: list[str]) -> None:
 
     from rich.console import Console
 
-    from icrl.experiment.inputs import open_demos_if_any
-    from icrl.experiment.making import open_constraint
-    from icrl.experiment.runs import RunSpec
+    from icrl.experiment.directory.spec import RunSpec
+    from icrl.experiment.run.inputs import open_demos_if_any
+    from icrl.experiment.run.making import open_constraint
     from icrl.transfer import method_of
 
     constraint = open_constraint(str(first.constraint))

@@ -9,7 +9,7 @@ import numpy as np
 
 from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.demos.dataset import Demonstrations
-from icrl.experiment.run_directory import CONSTRAINT
+from icrl.experiment.directory.run_directory import CONSTRAINT
 from icrl.explain.axes import Axis, axes_of, zeta_over
 from icrl.explain.judged import Judged
 from icrl.explain.reading import Reading, read_constraint, threshold_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from icrl.experiment.statistics import interquartile_mean, stratified_bootstrap
+from icrl.experiment.suite.statistics import interquartile_mean, stratified_bootstrap
 from icrl.report.figures import colours
 from icrl.report.records import Group, RunRecord
 from icrl.report.table import truth_known

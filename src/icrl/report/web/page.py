@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from icrl.errors import InputError
-from icrl.experiment.run_directory import CONSTRAINT
+from icrl.experiment.directory.run_directory import CONSTRAINT
 from icrl.files import write_whole
 from icrl.report.cells import Table
 from icrl.report.records import Group, RunRecord

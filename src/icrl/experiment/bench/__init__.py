@@ -1,0 +1,1 @@
+"""`icrl bench`: training speed as a share of the physics' own."""

@@ -1,0 +1,154 @@
+"""A run's settings as a file: TOML that a person writes, or the `config.json` of another run.
+
+What a file leaves out is as the preset has it; flags of the command line change what a file says.
+"""
+
+import dataclasses
+import enum
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from icrl.config import LearnConfig
+from icrl.errors import InputError, unknown_name
+from icrl.experiment.directory.parsing import NONE, changed, dotted_names, parse_as
+from icrl.experiment.directory.run_directory import CONFIG
+from icrl.files import MOST_JSON_BYTES, read_bytes
+from icrl.json_files import read_json
+
+_RUN = {
+    "task": str,
+    "method": str,
+    "preset": str,
+    "demos": str | None,
+    "seed": int,
+    "episodes": int,
+}
+"""What says which run it is, and the type of each."""
+_TABLES = ("env", "columns")
+"""Tables beside the settings: a user's own environment, and the columns of their logs."""
+_RECORDED = ("command", "label", "versions")
+"""What a run's `config.json` records that is no setting."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ConfigFile:
+    """What a file says, checked as far as it can be without a preset."""
+
+    run: dict[str, Any]
+    """`task`, `method`, `preset`, `demos`, `seed`, `episodes`: those that it names."""
+    settings: dict[str, Any]
+    """Of `LearnConfig`, nested, as written."""
+    tables: dict[str, dict[str, Any]]
+    """`env` and `columns`, where it has them."""
+
+    def changes(self, base: LearnConfig) -> LearnConfig:
+        """The settings with what the file says of them."""
+        settings: LearnConfig = changed(base, self.settings)
+        return settings
+
+
+def read_config(path: Path) -> ConfigFile:
+    """Read a file of settings; every problem is an `InputError` that names the file."""
+    if path.is_dir():
+        path = path / CONFIG
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file: expected settings in TOML, or a run's {CONFIG}.")
+    content = _read(path)
+    try:
+        return _sorted_out(content)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def write_config(run: dict[str, Any], config: LearnConfig, tables: dict[str, dict[str, Any]]) -> str:
+    """The whole as TOML, which `read_config` reads back; None is written as "none"."""
+    lines = [f"{name} = {_value(value)}" for name, value in run.items() if value is not None]
+    parts = {name: table for name, table in tables.items() if table}
+    return "\n".join([*lines, "", *_table_lines(config, ""), *_dict_lines(parts)]).rstrip() + "\n"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    if path.suffix == ".json":
+        return read_json(path)
+    try:
+        return read_toml(path)
+    except InputError:
+        raise
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path}: cannot be read as TOML: {error}") from error
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A file of TOML; whatever is wrong with what it says is a `ValueError`."""
+    try:
+        return tomllib.loads(read_bytes(path, MOST_JSON_BYTES).decode())
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def _sorted_out(content: dict[str, Any]) -> ConfigFile:
+    if content.get("constraint") is not None:
+        raise InputError("is of a transfer, which learns nothing: use icrl transfer with --constraint.")
+    nested = content.get("config", {})
+    if not isinstance(nested, dict):
+        raise InputError(f"config is {nested!r}, expected a table of settings.")
+    known = {field.name for field in dataclasses.fields(LearnConfig)}
+    settings = dict(nested)
+    run: dict[str, Any] = {}
+    tables: dict[str, dict[str, Any]] = {}
+    for name, value in content.items():
+        if name in _RUN:
+            run[name] = parse_as(_RUN[name], value, name)
+        elif name in _TABLES:
+            if value is not None and not isinstance(value, dict):
+                raise InputError(f"{name} is {value!r}, expected a table.")
+            tables[name] = value or {}
+        elif name in known:
+            settings[name] = value
+        elif name not in (*_RECORDED, "config", "constraint"):
+            raise unknown_name("setting", name, [*_RUN, *_TABLES, *dotted_names(LearnConfig)])
+    changed(LearnConfig(), _checkable(settings))  # names and types are wrong or right whatever the preset
+    return ConfigFile(run=run, settings=settings, tables=tables)
+
+
+def _checkable(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings without those whose values only make sense together with the preset's."""
+    forward = settings.get("forward")
+    if not isinstance(forward, dict):
+        return settings
+    together = ("num_envs", "rollout_steps", "minibatch")
+    return {**settings, "forward": {name: v for name, v in forward.items() if name not in together}}
+
+
+def _table_lines(table: Any, prefix: str) -> list[str]:
+    """The plain fields of a dataclass, then a table for each dataclass in it."""
+    fields = {field.name: getattr(table, field.name) for field in dataclasses.fields(table)}
+    plain = {name: value for name, value in fields.items() if not dataclasses.is_dataclass(value)}
+    lines = [f"{name} = {_value(value)}" for name, value in plain.items()]
+    for name, value in fields.items():
+        if name not in plain:
+            lines += ["", f"[{prefix}{name}]", *_table_lines(value, f"{prefix}{name}.")]
+    return lines
+
+
+def _dict_lines(tables: dict[str, dict[str, Any]]) -> list[str]:
+    lines = []
+    for name, table in tables.items():
+        said = [f"{key} = {_value(value)}" for key, value in table.items() if value is not None]
+        if said:
+            lines += ["", f"[{name}]", *said]
+    return lines
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return f'"{NONE}"'
+    if isinstance(value, enum.Enum):
+        return _value(value.value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_value(item) for item in value)}]"
+    if isinstance(value, float):
+        return repr(value)
+    return json.dumps(value)  # strings, whole numbers and booleans are the same in TOML

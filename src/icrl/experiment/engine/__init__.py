@@ -1,0 +1,1 @@
+"""Where runs run: in processes of one thread each."""

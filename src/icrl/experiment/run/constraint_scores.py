@@ -1,0 +1,148 @@
+"""How well a run knows the constraint itself: judged on every state that its agents or the expert visited."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from icrl.constraint.learned import LearnedConstraint, load_constraint
+from icrl.demos.dataset import Demonstrations
+from icrl.evaluate import boundary, calibration, confusion, judge_constraint
+from icrl.experiment.directory.run_directory import CONSTRAINT
+from icrl.tasks.task import Scenario
+from icrl.trajectories import join_pairs, pairs_of
+from icrl.types import FloatArray, Pairs, Trajectories
+from icrl.visited import VISITED, RecorderState, VisitRecorder, load_visited, save_visited
+
+_EVERY = 10
+"""Of each round's samples, every tenth pair is kept for the judgement."""
+_GRID = np.arange(-20.0, 10.01, 0.25)
+"""Values of x at which the boundary is looked for."""
+_PAIRS_ON_GRID = 500
+
+
+class VisitedState(NamedTuple):
+    """All that is carried on of where agents went."""
+
+    parts: tuple[Pairs, ...]
+    recorder: RecorderState
+
+
+class VisitedPairs:
+    """Pairs (s, a) of all agents of a run, thinned out."""
+
+    def __init__(self, demos: Trajectories | None, restored: VisitedState | None = None) -> None:
+        if restored is None:
+            self.parts = [] if demos is None else [pairs_of(demos, _EVERY)]
+            self.recorder = VisitRecorder()
+        else:
+            self.parts = list(restored.parts)
+            self.recorder = VisitRecorder(restored.recorder)
+
+    def state(self) -> VisitedState:
+        """What there is now."""
+        return VisitedState(tuple(self.parts), self.recorder.state())
+
+    def add(self, samples: Trajectories, number: int, weights: FloatArray | None) -> None:
+        """Keep some of what the agents of round `number` did; `weights`: how much is evidence."""
+        self.parts.append(pairs_of(samples, _EVERY))
+        self.recorder.add(samples, number, weights)
+
+    def save(self, directory: Path) -> None:
+        """Write `visited.npz`: what can be kept for later, the demonstrations left out."""
+        save_visited(self.recorder.visited(), directory / VISITED)
+
+    def pairs(self) -> Pairs:
+        """All that was kept, the demonstrations' first."""
+        return join_pairs(self.parts)
+
+
+def forbidden_share(constraint: LearnedConstraint, agent: Trajectories) -> float:
+    """The share of an agent's steps that the constraint forbids, mean over (s, a) of 1[1 − ζ > ½]."""
+    pairs = pairs_of(agent)
+    return float(np.mean(constraint.cost(pairs.observations, pairs.actions) > 0.5))
+
+
+def over_constraint(scenario: Scenario, constraint: LearnedConstraint, expert: Trajectories) -> float | None:
+    """The share of an expert's lawful steps that the constraint forbids: what it takes from the expert for nothing.
+
+    An expert is trained, not perfect: steps of it that break the truth, where that is known, do not count. None if no
+    step is left.
+    """
+    pairs = pairs_of(expert)
+    forbidden = constraint.cost(pairs.observations, pairs.actions) > 0.5
+    if scenario.truth_known:
+        forbidden = forbidden[~scenario.violates(pairs.observations, pairs.actions)]
+    return float(np.mean(forbidden)) if forbidden.size else None
+
+
+def score_constraint(
+    scenario: Scenario, constraint: LearnedConstraint, visited: VisitedPairs, demos: Demonstrations | None
+) -> dict[str, Any]:
+    """AUC, IoU, hits and false alarms on visited pairs (where the truth is known), over-constraint on the expert's (the
+    demonstrations of the task that is judged); where there is an x, also where the boundary lies."""
+    expert = None if demos is None else demos.trajectories
+    pairs = visited.pairs()
+    known = scenario.truth_known
+    result: dict[str, Any] = judge_constraint(scenario, constraint, pairs)._asdict() if known else {}
+    result["pairs"] = len(pairs.observations)
+    result["expert_steps_forbidden"] = None if expert is None else over_constraint(scenario, constraint, expert)
+    if known and "x" in scenario.task.observation_names:
+        column = scenario.task.observation_names.index("x")
+        result |= _score_over_x(scenario, constraint, pairs, expert, column)
+    return result
+
+
+def _score_over_x(
+    scenario: Scenario, constraint: LearnedConstraint, pairs: Pairs, expert: Trajectories | None, column: int
+) -> dict[str, Any]:
+    """False alarms where x > 0, ζ on a grid of x, and the lowest x that was demonstrated."""
+    return {
+        "false_alarm_rate_right_of_start": false_alarms_right_of_start(constraint, pairs, column),
+        **score_on_grid(scenario, constraint, pairs, column),
+        "lowest_demonstrated_x": None if expert is None else float(expert.observations[expert.mask][:, column].min()),
+    }
+
+
+def false_alarms_right_of_start(constraint: LearnedConstraint, pairs: Pairs, column: int) -> float | None:
+    """The share of the pairs with x > 0 that is judged infeasible; None without any."""
+    right = pairs.observations[:, column] > 0
+    alarms = ~constraint.is_feasible(pairs.observations[right], pairs.actions[right])
+    return float(np.mean(alarms)) if alarms.size else None
+
+
+def score_on_grid(
+    scenario: Scenario, constraint: LearnedConstraint, pairs: Pairs, column: int
+) -> dict[str, float | None]:
+    """AUC and IoU on a grid of x, all other features drawn from `pairs`, and the x at which mean ζ crosses ½."""
+    chosen = np.random.default_rng(0).integers(0, len(pairs.observations), _PAIRS_ON_GRID)
+    sample = Pairs(observations=pairs.observations[chosen], actions=pairs.actions[chosen])
+    moved = np.tile(sample.observations, (len(_GRID), 1))
+    moved[:, column] = np.repeat(_GRID, _PAIRS_ON_GRID)
+    actions = np.tile(sample.actions, (len(_GRID), *[1] * (sample.actions.ndim - 1)))
+    truth = judge_constraint(scenario, constraint, Pairs(observations=moved, actions=actions))
+    return {
+        "grid_auc": truth.auc,
+        "grid_iou": truth.iou,
+        "boundary_x": boundary(constraint, sample, column, _GRID),
+    }
+
+
+def judge_against_truth(directory: Path, scenario: Scenario, demos: Demonstrations | None) -> dict[str, Any]:
+    """How right the constraint is on all recorded pairs: hits, false alarms, AUC, IoU, confusion, calibration."""
+    constraint = load_constraint(directory / CONSTRAINT)
+    parts = [] if demos is None else [pairs_of(demos.trajectories)]
+    if (directory / VISITED).exists():
+        parts.append(load_visited(directory / VISITED).pairs())
+    if not parts:
+        return {"pairs": 0}
+    pairs = join_pairs(parts)
+    forbidden = np.asarray(scenario.violates(pairs.observations, pairs.actions))
+    judged = ~constraint.is_feasible(pairs.observations, pairs.actions)
+    return {
+        "pairs": len(forbidden),
+        **judge_constraint(scenario, constraint, pairs)._asdict(),
+        "threshold": constraint.threshold,
+        "confusion": confusion(judged, forbidden)._asdict(),
+        "calibration": calibration(constraint.cost(pairs.observations, pairs.actions), forbidden)._asdict(),
+    }

@@ -1,0 +1,93 @@
+"""What a run does, by its method: learn from demonstrations, transfer a frozen constraint, or train a reference agent.
+
+The expert is trained under the truth. That is why it is no method of `METHODS` (whose signature cannot reach the truth)
+but made here, where the scenario is at hand; it is a line to compare with, never a way to learn.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from icrl.config import LearnConfig
+from icrl.constraint.backward_step import check_limits
+from icrl.constraint.features import select_features
+from icrl.constraint.learned import CARD, LearnedConstraint, load_constraint
+from icrl.demos.collect import true_cost
+from icrl.demos.dataset import Demonstrations, check_against
+from icrl.errors import InputError, unknown_name
+from icrl.experiment.directory.run_directory import CONSTRAINT
+from icrl.experiment.run.methods import (
+    FROM_THE_START,
+    METHODS,
+    Continuation,
+    OnSnapshot,
+    Snapshot,
+    find_method,
+    run_agent,
+)
+from icrl.presets import EXPERT, REFERENCES
+from icrl.tasks.task import Scenario
+from icrl.transfer import OnProgress, Pressure, pressure_of
+
+
+def open_constraint(source: str) -> LearnedConstraint:
+    """A constraint from its own folder, or from the run directory that learned it."""
+    path = Path(source)
+    if (path / CONSTRAINT / CARD).exists():
+        return load_constraint(path / CONSTRAINT)
+    if not (path / CARD).exists():
+        raise InputError(
+            f"{path} holds no constraint: expected a run directory with {CONSTRAINT}/ in it, or the folder with "
+            f"{CARD} itself. Learn one with icrl learn."
+        )
+    return load_constraint(path)
+
+
+def check_method(
+    method: str,
+    scenario: Scenario,
+    demos: Demonstrations | None,
+    constraint: LearnedConstraint | None,
+    config: LearnConfig,
+) -> None:
+    """Raise `InputError` if the method cannot be run with what there is."""
+    if demos is not None:
+        check_against(demos, scenario.task)
+    if constraint is not None:
+        pressure_of(constraint.for_task(scenario.task), method)
+    elif method == EXPERT and not scenario.truth_known:
+        raise InputError(
+            f"an expert is trained under the true constraint, which is not known for {scenario.task.name}."
+        )
+    elif method not in REFERENCES:
+        if method not in METHODS:
+            raise unknown_name("method", method, METHODS)
+        if demos is None:
+            raise InputError(f"no demonstrations ship with {scenario.task.name}: give some with --demos PATH.")
+        select_features(scenario.task, config.features, config.backward.input_clip)
+        check_limits(config.backward, config.num_samples, scenario.task.horizon)
+
+
+def run_method(
+    method: str,
+    scenario: Scenario,
+    demos: Demonstrations | None,
+    constraint: LearnedConstraint | None,
+    config: LearnConfig,
+    seed: int,
+    card: dict[str, Any],
+    on_snapshot: OnSnapshot,
+    on_progress: OnProgress,
+    continuation: Continuation = FROM_THE_START,
+) -> Snapshot:
+    """Run to the end of `config.steps`; with a `constraint`, transfer it instead of learning one."""
+    check_method(method, scenario, demos, constraint, config)
+    if constraint is not None:
+        matched = constraint.for_task(scenario.task)
+        kept = replace(matched, card={**matched.card, "transfer": card})
+        pressure = pressure_of(matched, method)
+        return run_agent(pressure, kept, scenario.task, config, seed, {}, on_snapshot, on_progress, continuation)
+    if demos is None or method in REFERENCES:
+        pressure = Pressure(cost=true_cost(scenario)) if method == EXPERT else Pressure()
+        return run_agent(pressure, None, scenario.task, config, seed, {}, on_snapshot, on_progress, continuation)
+    return find_method(method)(scenario.task, demos, config, seed, card, on_snapshot, on_progress, continuation)

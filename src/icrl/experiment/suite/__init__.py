@@ -1,0 +1,1 @@
+"""Many runs: suites, sweeps, and the statistics over them."""

@@ -1,0 +1,202 @@
+"""The suites that ship, by name: the comparisons, transfers and ablations of the paper's Sections 4 and 5."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from icrl.config import LearnConfig, Weights
+from icrl.errors import unknown_name
+from icrl.experiment.suite.suite import Entry, Suite
+from icrl.presets import REFERENCES, forward_alone
+from icrl.tasks.shapes.names import FAMILY, NAMES
+
+
+def _comparison(task: str, ours: int, others: int) -> tuple[Entry, ...]:
+    """ICRL with our settings and the paper's, both baselines, and the agent without any constraint."""
+    return (
+        Entry(label="icrl", task=task, method="icrl", seeds=ours),
+        Entry(label="paper", task=task, method="icrl", preset="paper", seeds=others),
+        Entry(label="binary-classifier", task=task, method="binary-classifier", seeds=others),
+        Entry(label="gail-constraint", task=task, method="gail-constraint", seeds=others),
+        Entry(label="nominal", task=task, method="nominal", seeds=others),
+    )
+
+
+def lap_grid() -> Suite:
+    """Ten seeds of everything, and ten more of ours, for the first were looked at while the method was made."""
+    return Suite(name="lap-grid", purpose="LapGridWorld, every method", entries=_comparison("lap-grid", 20, 10))
+
+
+def lap_grid_long() -> Suite:
+    """Does a finished agent stay finished?"""
+
+    def three_times(config: LearnConfig) -> LearnConfig:
+        return replace(config, steps=3 * config.steps)
+
+    entry = Entry(label="icrl-long", task="lap-grid", seeds=10, change=three_times)
+    return Suite(name="lap-grid-long", purpose="LapGridWorld, three times as long", entries=(entry,))
+
+
+def half_cheetah() -> Suite:
+    """The body on which public code collapses: ten seeds of ours."""
+    return Suite(
+        name="half-cheetah", purpose="HalfCheetah, every method", entries=_comparison("half-cheetah-wall", 10, 5)
+    )
+
+
+def ant() -> Suite:
+    """The larger body: six seeds of ours, for three of them were looked at while the method was made."""
+    return Suite(name="ant", purpose="Ant, every method", entries=_comparison("ant-wall", 6, 3))
+
+
+METHODS_THAT_TRANSFER = ("icrl", "binary-classifier", "gail-constraint")
+
+
+def _transfers(task: str, seeds: int) -> tuple[Entry, ...]:
+    """Each method's constraint, seed by seed, on another body, between the agents that know all and nothing of it.
+
+    And ICRL's under the agent of the binary classifier: what is the constraint's doing, what the agent's?
+    """
+    kept = tuple(
+        Entry(label=method, task=task, method=method, seeds=seeds, source=f"source-{method}", change=forward_alone)
+        for method in METHODS_THAT_TRANSFER
+    )
+    references = tuple(
+        Entry(label=name, task=task, method=name, seeds=seeds, change=forward_alone) for name in REFERENCES
+    )
+    control = Entry(
+        label="icrl-lagrangian", task=task, method="binary-classifier", seeds=seeds, source="source-icrl",
+        change=forward_alone,
+    )  # fmt: skip
+    return (*references, *kept, control)
+
+
+def over_positions(config: LearnConfig) -> LearnConfig:
+    """A constraint over x and y alone, which Ant and Point have in common; learned in half of the steps of `ant`."""
+    return replace(config, features=("x", "y"), steps=2_000_000)
+
+
+def transfer_point() -> Suite:
+    """The Ant's constraint over (x, y), learned here, on a kinematic robot with another reward."""
+    sources = tuple(
+        Entry(label=f"source-{method}", task="ant-wall", method=method, seeds=5, change=over_positions)
+        for method in METHODS_THAT_TRANSFER
+    )
+    return Suite(
+        name="transfer-point",
+        purpose="the Ant's constraint over (x, y) on Point",
+        entries=sources + _transfers("point", 5),
+    )
+
+
+def transfer_ant_broken() -> Suite:
+    """The Ant's constraint over all of state and action, from the suite `ant` where that has been run."""
+    sources = tuple(
+        Entry(label=f"source-{method}", task="ant-wall", method=method, seeds=3, borrow=f"ant/{method}")
+        for method in METHODS_THAT_TRANSFER
+    )
+    return Suite(
+        name="transfer-ant-broken",
+        purpose="the Ant's constraint on an Ant with two dead legs",
+        entries=sources + _transfers("ant-broken", 3),
+    )
+
+
+class Ablation(NamedTuple):
+    """A way to leave parts of the paper's backward step out."""
+
+    name: str
+    importance_sampling: bool
+    early_stopping: bool
+
+
+ABLATIONS = (
+    Ablation("both", True, True),
+    Ablation("no-early-stopping", True, False),
+    Ablation("no-importance-sampling", False, True),
+    Ablation("neither", False, False),
+)
+ABLATION_UPDATES = (1, 5, 10, 20)
+"""B, the most updates of zeta in a round: the paper varies it within each ablation."""
+
+
+def ablation_label(ablation: Ablation, updates: int) -> str:
+    """Label of one cell."""
+    return f"{ablation.name}-B{updates}"
+
+
+def _ablated(ablation: Ablation, updates: int, config: LearnConfig) -> LearnConfig:
+    """KLs are measured, and limit the updates, whether or not samples are weighted."""
+    backward = replace(config.backward, updates=updates)
+    if not ablation.importance_sampling:
+        backward = replace(backward, weights=Weights.none)
+    if not ablation.early_stopping:
+        backward = replace(backward, max_kl_old_new=None, max_kl_new_old=None)
+    return replace(config, backward=backward)
+
+
+def _ablation(name: str, purpose: str, updates: tuple[int, ...], seeds: int) -> Suite:
+    cells = [(ablation, count) for count in updates for ablation in ABLATIONS]
+    entries = tuple(
+        Entry(
+            label=ablation_label(ablation, count),
+            task="half-cheetah-wall",
+            preset="paper",
+            seeds=seeds,
+            change=partial(_ablated, ablation, count),
+        )
+        for ablation, count in cells
+    )
+    return Suite(name=name, purpose=purpose, entries=entries)
+
+
+def ablation_half_cheetah() -> Suite:
+    """All sixteen cells of the paper's ablation figure."""
+    purpose = "importance sampling x early stopping x B, the paper's settings"
+    return _ablation("ablation-half-cheetah", purpose, ABLATION_UPDATES, 5)
+
+
+def ablation_half_cheetah_short() -> Suite:
+    """The same cells for few and for many updates: with the same --out, the long suite takes its runs over."""
+    purpose = "importance sampling x early stopping, B of 5 and 20, the paper's settings"
+    return _ablation("ablation-half-cheetah-short", purpose, (5, 20), 3)
+
+
+SHAPES_METHODS = (
+    ("icrl", "icrl", "default"),
+    ("paper", "icrl", "paper"),
+    ("binary-classifier", "binary-classifier", "default"),
+    ("gail-constraint", "gail-constraint", "default"),
+)
+"""(label, method, preset)."""
+
+
+def shapes() -> Suite:
+    """Every world of Shapes, every method that learns a constraint: which kinds of rules does each recover?"""
+    entries = tuple(
+        Entry(label=f"{name}-{label}", task=FAMILY + name, method=method, preset=preset, seeds=5)
+        for name in NAMES
+        for label, method, preset in SHAPES_METHODS
+    )
+    return Suite(name="shapes", purpose="rules of many shapes, every method", entries=entries)
+
+
+SUITES: dict[str, Callable[[], Suite]] = {
+    "lap-grid": lap_grid,
+    "lap-grid-long": lap_grid_long,
+    "half-cheetah": half_cheetah,
+    "ant": ant,
+    "transfer-point": transfer_point,
+    "transfer-ant-broken": transfer_ant_broken,
+    "ablation-half-cheetah": ablation_half_cheetah,
+    "ablation-half-cheetah-short": ablation_half_cheetah_short,
+    "shapes": shapes,
+}
+
+
+def find_suite(name: str) -> Suite:
+    """The suite of that name."""
+    if name not in SUITES:
+        raise unknown_name("suite", name, SUITES)
+    return SUITES[name]()

@@ -1,0 +1,294 @@
+"""`icrl sweep`: settings tried one after another, chosen by Optuna, judged without the truth.
+
+The study lives in one SQLite file: a sweep that was stopped goes on where it was, and several processes (or machines
+that share the folder) may work on one at once. A trial is one run per seed, each in a process of its own.
+"""
+
+import json
+import os
+import threading
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from icrl.config import LearnConfig
+from icrl.demos.dataset import Demonstrations
+from icrl.demos.formats import load_demos, save_demos
+from icrl.errors import InputError
+from icrl.experiment.directory.run_directory import RunDirectory
+from icrl.experiment.directory.spec import RunSpec
+from icrl.experiment.engine.engine import Job, run_jobs
+from icrl.experiment.suite.sweep_objective import how_far, judge_by_truth, judge_without_truth
+from icrl.experiment.suite.sweep_space import Space
+from icrl.files import make_folder
+from icrl.json_files import read_json, to_json, write_json
+from icrl.rounds import num_rounds
+from icrl.tasks.task import Scenario
+from icrl.trajectories import select
+
+STUDY, DATABASE, SWEEP = "icrl", "sweep.db", "sweep.json"
+TRUTH, NO_TRUTH = "truth", "no-truth"
+_TRAIN, _HELD_OUT = "demos-train.npz", "demos-held-out.npz"
+_HELD_OUT_SHARE = 0.2
+_HEARTBEAT, _GRACE = 10, 30
+"""Seconds: how often a trial says that it lives, and after how long a silence it is tried again."""
+_STARTUP = 4
+"""Trials before any is pruned."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """What is swept, and how."""
+
+    spec: RunSpec
+    """Of every run but for its seed, settings and demonstrations."""
+    space: Space
+    scenario: Scenario
+    directory: Path
+    trials: int
+    seeds: int
+    jobs: int
+    objective: str
+    """`no-truth` or `truth`."""
+
+
+def open_study(directory: Path, seed: int = 0) -> Any:
+    """The study in a sweep's directory, made if there is none; needs the extra 'sweep'."""
+    try:
+        import optuna
+    except ImportError as error:
+        raise InputError(f"icrl sweep needs the extra 'sweep' ({error}): pip install 'icrl[sweep]'.") from error
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        storage = optuna.storages.RDBStorage(
+            f"sqlite:///{directory / DATABASE}",
+            engine_kwargs={"connect_args": {"timeout": 60}},
+            heartbeat_interval=_HEARTBEAT,
+            grace_period=_GRACE,
+            heartbeat_stale_trial_callback=optuna.storages.RetryHeartbeatStaleTrialCallback(max_retry=2),
+        )
+        study = optuna.create_study(
+            study_name=STUDY,
+            storage=storage,
+            direction="maximize",
+            load_if_exists=True,
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=_STARTUP),
+        )
+        made = len(study.get_trials(deepcopy=False))
+        if made:  # a sweep that goes on, or a second process: with the same seed it would try the same again
+            seed += 1_000_003 * made + os.getpid()
+        study.sampler = optuna.samplers.TPESampler(seed=seed % 2**32, constant_liar=True)
+        return study
+
+
+def run_sweep(sweep: Sweep, demos: Demonstrations, say: Say) -> Any:
+    """Make trials until as many are done as are wanted; returns the study."""
+    import optuna
+
+    make_folder(sweep.directory)
+    _remember(sweep)
+    _split_demos(sweep.directory, demos)
+    study = open_study(sweep.directory, sweep.spec.seed)
+    enough = optuna.study.MaxTrialsCallback(sweep.trials, states=_done_states())
+    stopping = threading.Event()
+    errors: list[BaseException] = []
+    places = threading.Lock()
+    busy: list[int] = []
+
+    def begin() -> bool:
+        """Is another trial wanted, beside those that are being made here?"""
+        with places:
+            if stopping.is_set() or num_done(study) + len(busy) >= sweep.trials:
+                return False
+            busy.append(1)
+            return True
+
+    def work() -> None:
+        try:
+            while begin():
+                study.optimize(lambda trial: _try(sweep, trial, stopping), n_trials=1, callbacks=[enough, tell])
+                with places:
+                    busy.pop()
+        except BaseException as error:  # handed to the main thread, which raises it
+            errors.append(error)
+            stopping.set()
+
+    def tell(_: Any, trial: Any) -> None:
+        found = worth(trial)
+        value = "pruned" if found is None else f"{found:.4f}"
+        reason = trial.user_attrs.get("error")
+        if reason is not None:
+            value = f"failed: {reason}"
+        say(f"trial {trial.number}: {value}  {trial.params}")
+
+    threads = [threading.Thread(target=work) for _ in range(sweep.jobs)]
+    for thread in threads:
+        thread.start()
+    try:
+        while any(thread.is_alive() for thread in threads):
+            for thread in threads:
+                thread.join(0.2)
+    finally:
+        stopping.set()
+        for thread in threads:
+            thread.join()
+    if errors:
+        raise errors[0]
+    return study
+
+
+def num_done(study: Any) -> int:
+    """Trials that were finished or pruned; one that was killed is not: it is tried again."""
+    return len(study.get_trials(deepcopy=False, states=_done_states()))
+
+
+def worth(trial: Any) -> float | None:
+    """What a trial that came to its end is worth; of a pruned one Optuna keeps the last report as
+    its value."""
+    from optuna.trial import TrialState
+
+    if trial.state != TrialState.COMPLETE:
+        return None
+    return float(trial.value)
+
+
+def best_config(sweep: Sweep, study: Any) -> LearnConfig:
+    """The settings of the best trial."""
+    from optuna.trial import FixedTrial
+
+    best = FixedTrial(study.best_trial.params)
+    values = {dimension.name: dimension.suggest(best) for dimension in sweep.space.dimensions}
+    return sweep.space.config_of(sweep.spec.config, values)
+
+
+def trial_runs(directory: Path, number: int, seeds: int) -> list[Path]:
+    """The run directories of a trial, one per seed."""
+    return [directory / f"trial-{number:04d}" / f"seed-{seed}" for seed in range(seeds)]
+
+
+def _done_states() -> tuple[Any, ...]:
+    from optuna.trial import TrialState
+
+    return (TrialState.COMPLETE, TrialState.PRUNED)
+
+
+def _remember(sweep: Sweep) -> None:
+    """What the sweep is; one that goes on must be the same."""
+    kept = to_json({
+        "task": sweep.spec.task, "method": sweep.spec.method, "preset": sweep.spec.preset, "seeds": sweep.seeds,
+        "objective": sweep.objective, "dimensions": [d._asdict() for d in sweep.space.dimensions],
+        "fixed": sweep.space.fixed,
+    })  # fmt: skip
+    path = sweep.directory / SWEEP
+    if path.exists():
+        before = read_json(path)
+        changed = [name for name in kept if before.get(name) != kept[name]]
+        if changed:
+            raise InputError(
+                f"{sweep.directory} holds another sweep (it differs in {', '.join(changed)}): nothing was "
+                "overwritten. Choose another --out, or give the same arguments to go on with it."
+            )
+    write_json(path, kept)
+
+
+def _split_demos(directory: Path, demos: Demonstrations) -> None:
+    """A fifth of the episodes is kept from all trials, to judge them by; a single episode cannot be
+    spared."""
+    if (directory / _HELD_OUT).exists():
+        return
+    count = demos.trajectories.num_trajectories
+    held = np.zeros(count, np.bool_)
+    spared = max(1, round(_HELD_OUT_SHARE * count))
+    held[np.random.default_rng(0).permutation(count)[:spared]] = True
+    train = demos
+    if count > 1:
+        train = replace(demos, trajectories=select(demos.trajectories, ~held))
+    save_demos(train, directory / _TRAIN)
+    save_demos(replace(demos, trajectories=select(demos.trajectories, held)), directory / _HELD_OUT)
+
+
+def _try(sweep: Sweep, trial: Any, stopping: threading.Event) -> float:
+    """One trial: its runs, and what they are worth."""
+    import optuna
+
+    try:
+        values = {dimension.name: dimension.suggest(trial) for dimension in sweep.space.dimensions}
+        config = sweep.space.config_of(sweep.spec.config, values)
+        rounds = num_rounds(sweep.scenario.task, config)
+    except InputError as error:  # settings that do not fit together: no more is to be learned from them
+        trial.set_user_attr("error", str(error))
+        raise optuna.TrialPruned(str(error)) from error
+    runs = trial_runs(sweep.directory, trial.number, sweep.seeds)
+    held_out = load_demos(sweep.directory / _HELD_OUT)
+    expert_return = float(held_out.trajectories.returns.mean()) if held_out.has_rewards else None
+    watcher = _Watcher(trial, runs, rounds, expert_return, stopping)
+    make_folder(runs[0].parent)
+    run_jobs([_job(sweep, config, run, seed) for seed, run in enumerate(runs)], 1, watcher)
+    if watcher.failed is not None:
+        trial.set_user_attr("error", watcher.failed)
+        raise optuna.TrialPruned(watcher.failed)
+    if sweep.objective == TRUTH:
+        trial.set_user_attr("judged_by", "the truth, which no user has")
+        return judge_by_truth(runs)
+    parts = judge_without_truth(runs, held_out)
+    for name, value in parts._asdict().items():
+        trial.set_user_attr(name, value)
+    return parts.value
+
+
+def _job(sweep: Sweep, config: LearnConfig, run: Path, seed: int) -> Job:
+    spec = replace(sweep.spec, config=config, seed=seed, demos=str(sweep.directory / _TRAIN))
+    message = json.dumps(to_json(spec))
+    return Job(run.name, "icrl.experiment.engine.worker", (str(run),), message, run.with_suffix(".err"))
+
+
+class _Watcher:
+    """Tells Optuna how a trial gets on, and ends it where that is hopeless or the sweep is to
+    stop."""
+
+    def __init__(
+        self,
+        trial: Any,
+        runs: list[Path],
+        rounds: int,
+        expert_return: float | None,
+        stopping: threading.Event,
+    ) -> None:
+        self.trial = trial
+        self.runs = runs
+        self.rounds = rounds
+        self.expert_return = expert_return
+        self.stopping = stopping
+        self.reported = 0
+        self.failed: str | None = None
+
+    def started(self, job: Job, process_id: int) -> None:
+        """Nothing."""
+
+    def ended(self, job: Job, exit_code: int) -> None:
+        """Remember what a run that failed said last."""
+        if exit_code != 0:
+            lines = job.errors.read_text().strip().splitlines() or [f"exit code {exit_code}"]
+            self.failed = lines[-1]
+
+    def waiting(self) -> None:
+        """Report the rounds that are new."""
+        import optuna
+
+        if self.stopping.is_set():
+            raise KeyboardInterrupt
+        lines = [(i, line) for i, run in enumerate(self.runs) for line in RunDirectory(run).metrics()]
+        for seed, line in lines[self.reported :]:
+            step = seed * self.rounds + int(line["round"])
+            self.trial.report(how_far(line, self.expert_return), step)
+            self.reported += 1
+            # In the first half of a run agents only scout: nothing is hopeless yet.
+            if step >= self.rounds // 2 and self.trial.should_prune():
+                raise optuna.TrialPruned

@@ -1,0 +1,118 @@
+"""The verdict on a run: reads its directory and puts the checks of this room to it."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from icrl.constraint.learned import CARD, LearnedConstraint, load_constraint
+from icrl.demos.dataset import Demonstrations
+from icrl.errors import InputError
+from icrl.experiment.directory.provenance import constraint_of_run
+from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, RunDirectory
+from icrl.experiment.directory.spec import RunSpec, spec_from_json
+from icrl.explain.judged import Judged, judge_pairs
+from icrl.tasks.task import Task
+from icrl.trust.check import Check, Level, Verdict
+from icrl.trust.coverage import check_coverage, measure_coverage
+from icrl.trust.ensemble import check_ensemble, measure_disagreement
+from icrl.trust.held_out import NAME as HELD_OUT
+from icrl.trust.held_out import REPRODUCED, check_held_out, held_out_alarms, reproduction
+from icrl.trust.refit import find_refit
+from icrl.trust.returns import HIGHER, check_returns
+from icrl.trust.rule import check_elsewhere, check_rivals
+from icrl.types import Trajectories
+from icrl.visited import VISITED, Visited, load_visited
+
+_SAME = ("task", "method", "preset", "config", "demos", "constraint", "env", "columns")
+"""What runs of one ensemble share; their seeds differ."""
+
+OnFold = Callable[[int, int], None]
+
+
+def has_constraint(directory: Path) -> bool:
+    """There is a constraint to judge."""
+    return (directory / CONSTRAINT / CARD).exists()
+
+
+def judge_run(
+    directory: Path,
+    task: Task,
+    demos: Demonstrations | None,
+    played: Trajectories,
+    others: Sequence[Path] | None = None,
+    on_fold: OnFold = lambda done, fits: None,
+) -> Verdict:
+    """Every check that can be made of a run. `played`: fresh episodes of its agent; `others`: runs with other seeds
+    (None: those beside it)."""
+    constraint = load_constraint(directory / CONSTRAINT)
+    spec = spec_from_json(RunDirectory(directory).config())
+    visited = load_visited(directory / VISITED) if (directory / VISITED).exists() else None
+    judged = None if demos is None else judge_pairs(constraint, demos.trajectories, visited)
+    checks = [
+        _held_out(spec, task, constraint, demos, visited, judged, on_fold),
+        _coverage(constraint, judged, visited),
+        _ensemble(directory, constraint, judged, siblings(directory) if others is None else others),
+        check_returns(constraint, played, demos, HIGHER, missing=lambda: None),
+    ]
+    rivals = check_rivals(constraint)
+    if rivals is not None:
+        checks.append(rivals)
+        checks.append(check_elsewhere(constraint, task, demos, played))
+    return Verdict(tuple(checks))
+
+
+def siblings(directory: Path) -> list[Path]:
+    """Finished runs beside this one that differ from it in nothing but the seed."""
+    own = RunDirectory(directory).config()
+    found = []
+    for path in sorted(directory.resolve().parent.iterdir()):
+        if path == directory.resolve() or not (path / CONFIG).exists() or not RunDirectory(path).finished:
+            continue
+        config = RunDirectory(path).config()
+        same = all(config.get(name) == own.get(name) for name in _SAME)
+        if same and config.get("seed") != own.get("seed") and has_constraint(path):
+            found.append(path)
+    return found
+
+
+def _held_out(
+    spec: RunSpec,
+    task: Task,
+    constraint: LearnedConstraint,
+    demos: Demonstrations | None,
+    visited: Visited | None,
+    judged: Judged | None,
+    on_fold: OnFold,
+) -> Check:
+    if demos is None or judged is None:
+        return Check(HELD_OUT, Level.unknown, "the demonstrations of this run are not at hand", {})
+    if spec.constraint is not None:
+        return check_held_out(constraint, demos, None, "the constraint was learned elsewhere")
+    if demos.trajectories.num_trajectories < 2:
+        return check_held_out(constraint, demos, None, "with one demonstrated episode it cannot be known")
+    refit = find_refit(spec.method, task, constraint, spec.config, visited)
+    if refit is None:
+        return check_held_out(constraint, demos, None, "the run kept no samples to fit ζ to again")
+    on_fold(0, 1)
+    agreement = reproduction(constraint, refit(demos), judged)
+    if agreement < REPRODUCED:
+        why = f"ζ cannot be fitted again from what the run kept: a refit agrees with it on {agreement:.0%} (balanced)"
+        return check_held_out(constraint, demos, None, why)
+    return check_held_out(constraint, demos, held_out_alarms(demos, refit, on_fold), "")
+
+
+def _coverage(constraint: LearnedConstraint, judged: Judged | None, visited: Visited | None) -> Check:
+    if judged is None or visited is None:
+        missing = "the demonstrations are" if judged is None else "a record of where the agents went is"
+        return Check("coverage", Level.unknown, f"{missing} not at hand", {})
+    return check_coverage(measure_coverage(constraint, judged))
+
+
+def _ensemble(directory: Path, constraint: LearnedConstraint, judged: Judged | None, others: Sequence[Path]) -> Check:
+    if judged is None or not others:
+        return check_ensemble(None)
+    loaded = []
+    for path in others:
+        if path.resolve() == directory.resolve():
+            raise InputError(f"{path} is the run itself: give runs with other seeds with --others.")
+        loaded.append(constraint_of_run(path, RunDirectory(path).config(), None))
+    return check_ensemble(measure_disagreement([constraint, *loaded], judged.pairs))

@@ -1,0 +1,17 @@
+"""Versions of the libraries that a result depends on."""
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+_LIBRARIES = ("icrl", "jax", "mujoco", "gymnasium", "numpy", "optax")
+
+
+def library_versions() -> dict[str, str]:
+    """Versions that a result depends on; returns depend on the physics engine's above all."""
+    found = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "absent"
+    return found
