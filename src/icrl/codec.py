@@ -225,7 +225,7 @@ class _Unpacker:
             return kind(**fields)
         except InputError:
             raise
-        except (TypeError, ValueError, AttributeError, IndexError) as error:
+        except Exception as error:  # given nonsense, a class may raise anything
             raise _damaged(f"{kind.__name__}: {error!s:.100}") from error
 
     def _array(self, node: Any) -> Any:
@@ -244,7 +244,7 @@ class _Unpacker:
                 array = array.view(_dtype(node["dtype"])).reshape(node["shape"])
             if "order" in node:
                 array = np.transpose(array, np.argsort(node["order"]))
-        except (KeyError, TypeError, ValueError) as error:
+        except (LookupError, TypeError, ValueError) as error:
             raise _damaged(f"an array: {error!s:.100}") from error
         if node.get("jax") is not True:
             return array

@@ -14,7 +14,7 @@ from icrl.experiment.directory.checkpoint import checkpoints, flat
 from icrl.experiment.directory.lock import HOLDER, LOCK, only_one, require_unlocked
 from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, ERROR, RUN_FILES, SCORES, RunDirectory
 from icrl.experiment.directory.spec import RunSpec, spec_from_json
-from icrl.experiment.engine.engine import Job, Watcher, run_jobs
+from icrl.experiment.engine.engine import Engine, Job, Watcher, run_jobs
 from icrl.experiment.run.inputs import open_demos_if_any
 from icrl.files import make_folder, move_into_place, write_whole
 from icrl.json_files import to_json, write_json
@@ -238,7 +238,14 @@ def _differences(found: RunSpec, wanted: RunSpec) -> str:
     return ", ".join([f"{key} {old.get(key)!r} (now {new[key]!r})" for key in new if old.get(key) != new[key]][:5])
 
 
-def run_suite(runs: list[PlannedRun], out: Path, jobs: int, watcher: Watcher, command: str) -> Outcome:
+def run_suite(
+    runs: list[PlannedRun],
+    out: Path,
+    jobs: int,
+    watcher: Watcher,
+    command: str,
+    engine: Engine = run_jobs,
+) -> Outcome:
     """Make all runs that are not finished yet, `jobs` at a time; `out/scores.json` always holds what is finished."""
     if jobs < 1:
         raise InputError(f"--jobs must be an integer >= 1, got {jobs}.")
@@ -250,7 +257,7 @@ def run_suite(runs: list[PlannedRun], out: Path, jobs: int, watcher: Watcher, co
         _write_command(out, command)
         write_scores(out)
         try:
-            run_jobs(planned, jobs, recorder)
+            engine(planned, jobs, recorder)
         finally:
             for job in planned:
                 job.errors.unlink(missing_ok=True)
@@ -318,6 +325,7 @@ def _job(run: PlannedRun, todo: list[PlannedRun]) -> Job:
         message=json.dumps(to_json(run.spec)),
         errors=run.directory.with_name(f".{run.directory.name}.stderr"),
         after=tuple(name for name in run.after if name in names),
+        directory=run.directory,
     )
 
 
