@@ -2,9 +2,10 @@
 
 import json
 import os
+import socket
 import threading
 import time
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 
 import pytest
@@ -58,23 +59,23 @@ class Watch:
         pass
 
 
-def patiently(make, tries=6):
-    """Ray gives a node 30 seconds to start, which on a busy machine may not do."""
-    for left in reversed(range(tries)):
-        try:
-            return make()
-        except Exception as error:  # Ray raises no other
-            if not left or "timed out" not in str(error):
-                raise
-    raise AssertionError
+def free_ports():
+    """Ports for a node's helpers. Ray waits 15 seconds for those that it has to find out, which on a busy machine
+    does not do (its issue 65983)."""
+    names = ("metrics_agent_port", "metrics_export_port", "dashboard_agent_listen_port", "runtime_env_agent_port")
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in names]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return {name: one.getsockname()[1] for name, one in zip(names, sockets, strict=True)}
 
 
 @pytest.fixture(scope="module")
 def cluster():
     """A head and two nodes, a core each."""
-    head = {"num_cpus": 1, "include_dashboard": False}
-    made = patiently(lambda: Cluster(initialize_head=True, head_node_args=head))
-    made.nodes_to_die = [patiently(lambda: made.add_node(num_cpus=1)) for _ in range(2)]
+    head = {"num_cpus": 1, "include_dashboard": False, **free_ports()}
+    made = Cluster(initialize_head=True, head_node_args=head)
+    made.nodes_to_die = [made.add_node(num_cpus=1, **free_ports()) for _ in range(2)]
     made.wait_for_nodes(timeout=300)
     ray.init(address=made.address, log_to_driver=False, logging_level="error")
     yield made
