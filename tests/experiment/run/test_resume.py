@@ -177,7 +177,7 @@ def test_checkpoints_cost_no_more_than_their_share(tmp_path, monkeypatch):
 
     def counted(directory, number, *rest):
         written.append(number)
-        write(directory, number, *rest)
+        return write(directory, number, *rest)
 
     monkeypatch.setattr(keeping, "write_checkpoint", counted)
     with pytest.raises(Stop):

@@ -46,7 +46,7 @@ class OfAnotherRun(InputError):
     """A checkpoint that is whole, and of another version, task, config or seed."""
 
 
-def write_checkpoint(directory: Path, number: int, value: Any, kind: Any, run: dict[str, Any]) -> None:
+def write_checkpoint(directory: Path, number: int, value: Any, kind: Any, run: dict[str, Any]) -> Path:
     """Keep the state of a run after round `number`, and the one before it; once this returns, it lasts.
 
     `run` says which run it is, in plain JSON: nobody else may go on from it.
@@ -56,10 +56,12 @@ def write_checkpoint(directory: Path, number: int, value: Any, kind: Any, run: d
     said = json.dumps({"sha256": _checksum(body, packed.arrays), "body": body})
     folder = directory / FOLDER
     make_folder(folder)
-    write_whole(folder / f"round-{number:06d}.safetensors", save(packed.arrays, metadata={_SAID: said}))
-    for path in checkpoints(directory)[_KEPT:]:
+    path = folder / f"round-{number:06d}.safetensors"
+    write_whole(path, save(packed.arrays, metadata={_SAID: said}))
+    for old in checkpoints(directory)[_KEPT:]:
         with suppress(OSError):  # one too many does no harm
-            path.unlink()
+            old.unlink()
+    return path
 
 
 def checkpoints(directory: Path) -> list[Path]:

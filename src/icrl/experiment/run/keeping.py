@@ -18,6 +18,7 @@ from icrl.constraint.learned import LearnedConstraint
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputWarning
 from icrl.experiment.directory.checkpoint import newest_checkpoint, write_checkpoint
+from icrl.experiment.run.callbacks import Callback
 from icrl.experiment.run.constraint_scores import VisitedState
 from icrl.experiment.run.methods import Carried
 from icrl.files import NotWritten
@@ -42,10 +43,11 @@ class SavedRun(NamedTuple):
 class Keeper:
     """Keeps a run's last states in its directory."""
 
-    def __init__(self, directory: Path, run: dict[str, Any]) -> None:
+    def __init__(self, directory: Path, run: dict[str, Any], watcher: Callback) -> None:
         self.directory = directory
         self.run = run
         """Which run it is."""
+        self.watcher = watcher
         self.pending: SavedRun | None = None
         """The last state, where it is not on disk."""
         self.cost = 0.0
@@ -74,10 +76,11 @@ class Keeper:
         began = time.monotonic()
         with uninterrupted():
             number = self.pending.carried.number
-            write_checkpoint(self.directory, number, self.pending, SavedRun, self.run)
+            path = write_checkpoint(self.directory, number, self.pending, SavedRun, self.run)
             self.pending = None
         self.written_at = time.monotonic()
         self.cost = self.written_at - began
+        self.watcher.on_checkpoint(path, self.cost)
 
     @contextmanager
     def at_the_latest(self) -> Iterator[None]:

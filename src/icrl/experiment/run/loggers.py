@@ -77,6 +77,10 @@ class Guarded(Callback):
         """Handed on."""
         self._try(lambda: self.inner.on_round(snapshot, metrics))
 
+    def on_checkpoint(self, path: Path, seconds: float) -> None:
+        """Handed on."""
+        self._try(lambda: self.inner.on_checkpoint(path, seconds))
+
     def on_end(self, scores: Scores, details: dict[str, Any]) -> None:
         """Handed on."""
         self._try(lambda: self.inner.on_end(scores, details))

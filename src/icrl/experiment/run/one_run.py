@@ -76,7 +76,7 @@ def _make_run(
     """The run itself, in a directory that nobody else writes."""
     run = RunDirectory(directory)
     config = {"command": "learn" if constraint is None else "transfer", **to_json(spec)}
-    keeper = Keeper(directory, identity(to_json(spec), demos, constraint))
+    keeper = Keeper(directory, identity(to_json(spec), demos, constraint), display)
     saved = None
     before: tuple[dict[str, Any], ...] = ()
     if resume:
