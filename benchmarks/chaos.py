@@ -6,7 +6,8 @@ Run `python benchmarks/chaos.py --kind lap-grid --kills 1000 --seed 0 --out resu
 moment, else soon after it has finished a round; of a suite, the suite itself or one of its workers. After every
 life the directory must be readable; in the end every byte of constraint, policy, metrics and scores (but for seconds)
 must be that of the undisturbed run. With `--fork` a life begins after Python's imports, in a fork of this process
-(which has never started JAX): the same command, and several times as many kills in an hour.
+(which has never started JAX): the same command, and several times as many kills in an hour. With `--worker` lives are
+those of a suite's worker, which draws no pictures: `python -m icrl.experiment.engine.worker DIR`, always the same.
 The file is brought up to date after every run.
 """
 
@@ -21,11 +22,12 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -34,6 +36,8 @@ from icrl.constraint.learned import load_constraint
 from icrl.errors import InputError
 from icrl.experiment.directory.checkpoint import checkpoints
 from icrl.experiment.directory.run_directory import RunDirectory
+from icrl.experiment.directory.spec import RunSpec
+from icrl.json_files import to_json
 from icrl.runtime import configure_jax
 from icrl.tasks.registry import make_scenario
 
@@ -73,13 +77,37 @@ class Life:
         if fork:
             self.pid = os.fork()
             if self.pid == 0:
-                _be_icrl(words, errors)
+                self._leave_as(words)
         else:
             with errors.open("wb") as stream:
-                self.process = subprocess.Popen(
-                    [sys.executable, "-m", "icrl", *words], stdout=subprocess.DEVNULL, stderr=stream
-                )
+                self.process = self.start(words, stream)
             self.pid = self.process.pid
+
+    def start(self, words: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+        """A process from nothing."""
+        return subprocess.Popen([sys.executable, "-m", "icrl", *words], stdout=subprocess.DEVNULL, stderr=errors)
+
+    def become(self, words: Sequence[str]) -> None:
+        """In a fork: be the command."""
+        sys.argv = ["icrl", *words]
+        from icrl.cli import main
+
+        main()
+
+    def _leave_as(self, words: Sequence[str]) -> None:
+        code = 70
+        try:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            os.dup2(os.open(self.errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+            self.become(words)
+            code = 0
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 1
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
 
     def poll(self) -> int | None:
         if self.code is None and self.process is not None:
@@ -100,27 +128,48 @@ class Life:
         return code
 
 
-def _be_icrl(words: Sequence[str], errors: Path) -> None:
-    """In a fork: become the command."""
-    code = 70
-    try:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.dup2(os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
-        sys.argv = ["icrl", *words]
-        from icrl.cli import main
+class WorkerLife(Life):
+    """A run as a suite makes it: no pictures, no page."""
+
+    def __init__(self, words: Sequence[str], out: Path, errors: Path, fork: bool) -> None:
+        self.message = json.dumps(to_json(spec_of(words))) + "\n"
+        self.out = out
+        super().__init__(words, errors, fork)
+
+    def start(self, words: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "icrl.experiment.engine.worker", str(self.out)]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors)
+        assert process.stdin is not None
+        process.stdin.write(self.message.encode())
+        process.stdin.flush()
+        return process
+
+    def become(self, words: Sequence[str]) -> None:
+        reading, writing = os.pipe()
+        os.write(writing, self.message.encode())  # and stays open: the lifeline
+        os.dup2(reading, 0)
+        sys.stdin = os.fdopen(0)
+        sys.argv = ["worker", str(self.out)]
+        from icrl.experiment.engine.worker import main
 
         main()
-        code = 0
-    except SystemExit as stop:
-        code = stop.code if isinstance(stop.code, int) else 1
-    except BaseException:
-        import traceback
 
-        traceback.print_exc()
-    finally:
-        os._exit(code)
+
+def spec_of(words: Sequence[str]) -> RunSpec:
+    """The run that `icrl learn` would make of these words."""
+    from icrl.verbs.learn import parse
+
+    args = parse(list(words[1:]))
+    demos = f"shipped:{make_scenario(args.task).demos}"
+    return RunSpec(
+        task=args.task,
+        method=args.method,
+        preset=args.preset,
+        seed=args.seed,
+        config=args.config,
+        demos=demos,
+        episodes=args.episodes,
+    )
 
 
 def rounds_made(directory: Path) -> int:
@@ -183,8 +232,9 @@ def children_of(process_id: int) -> list[int]:
 class Chaos:
     """Kills, and counts."""
 
-    def __init__(self, kind: str, rng: random.Random, fork: bool, folder: Path) -> None:
+    def __init__(self, kind: str, rng: random.Random, fork: bool, worker: bool, folder: Path) -> None:
         self.kind = kind
+        self.worker = worker
         self.rng = rng
         self.fork = fork
         self.folder = folder
@@ -199,7 +249,7 @@ class Chaos:
         if words not in self.straight:
             out = self.folder / f"straight-{len(self.straight)}"
             began = time.monotonic()
-            life = Life([*words, f"--out={out}"], self.folder / "errors.txt", self.fork)
+            life = self.begin(words, out)
             while life.poll() is None and not rounds_made(out):
                 time.sleep(_WAIT)
             self.start_up.append(time.monotonic() - began)
@@ -209,17 +259,25 @@ class Chaos:
             self.straight[words] = digest(out)
         return self.straight[words]
 
+    def begin(self, words: tuple[str, ...], out: Path) -> Life:
+        """The next life of a run."""
+        errors = self.folder / "errors.txt"
+        goes_on = (out / "config.json").exists() and words[0] != "suite"
+        if goes_on and not checkpoints(out):
+            self.counts["lives that started again (no round was over)"] += 1
+        if self.worker:
+            return WorkerLife(words, out, errors, self.fork)
+        if goes_on:
+            return Life(["learn", "--resume", str(out)], errors, self.fork)
+        return Life([*words, f"--out={out}"], errors, self.fork)
+
     def disturb(self, words: tuple[str, ...], kills: int) -> None:
         """One run that is killed so many times, and then left to end."""
         wanted = self.reference(words)
         out = self.folder / "run"
         shutil.rmtree(out, ignore_errors=True)
         for _ in range(MOST_LIVES):
-            resumes = words[0] != "suite" and (out / "config.json").exists()
-            command = ["learn", "--resume", str(out)] if resumes else [*words, f"--out={out}"]
-            if resumes and not checkpoints(out):
-                self.counts["lives that started again (no round was over)"] += 1
-            life = Life(command, self.folder / "errors.txt", self.fork)
+            life = self.begin(words, out)
             self.counts["lives"] += 1
             sent = None
             if kills > 0:
@@ -302,6 +360,7 @@ def report(chaos: Chaos, seconds: float, command: str) -> dict[str, Any]:
         "command": command,
         "kind": chaos.kind,
         "lives are forks": chaos.fork,
+        "lives are a suite's workers": chaos.worker,
         **dict(sorted(counts.items())),
         "median seconds from start to first round": round(statistics.median(chaos.start_up), 2),
         "seconds": round(seconds),
@@ -311,7 +370,8 @@ def report(chaos: Chaos, seconds: float, command: str) -> dict[str, Any]:
 
 def preload() -> None:
     """Import what a life needs, so that forks need not."""
-    for name in ("icrl.experiment.run.one_run", "icrl.report.page", "icrl.report.summary", "icrl.verbs.learn"):
+    reports = ("icrl.report.page", "icrl.report.summary", "icrl.verbs.learn", "icrl.experiment.engine.worker")
+    for name in reports:
         import_module(name)
 
 
@@ -322,6 +382,7 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = pr
     parser.add_argument("--each", type=int, default=5, help="kills of one run at most")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--fork", action="store_true")
+    parser.add_argument("--worker", action="store_true")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no further run after so long")
     parser.add_argument("--out", type=Path, default=None)
     args = parser.parse_args(arguments)
@@ -336,7 +397,8 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = pr
     began = time.monotonic()
     kinds = RUNS.get(args.kind, [SUITE])
     with tempfile.TemporaryDirectory(prefix="icrl-chaos-") as folder:
-        chaos = Chaos(args.kind, rng, args.fork and args.kind != "suite", Path(folder))
+        suite = args.kind == "suite"
+        chaos = Chaos(args.kind, rng, args.fork and not suite, args.worker and not suite, Path(folder))
         while chaos.counts["kills"] < args.kills and time.monotonic() - began < args.seconds:
             words = kinds[chaos.counts["runs"] % len(kinds)]
             chaos.disturb(words, min(rng.randint(1, args.each), args.kills - chaos.counts["kills"]))

@@ -46,12 +46,14 @@ def run(
     seed: int = 0,
     episodes: int = 100,
     callbacks: Sequence[Callback] = (),
+    resume: bool = False,
 ) -> RunResult:
     """Learn a constraint and an agent that respects it, as `icrl learn TASK --out OUT` does,
     without a word.
 
     `task`: one of ours, a Gymnasium id, or module:function. `demos`: a path or a Minari id; None: those that ship.
-    `config`: None: the preset `default`. `callbacks` look on at the start, each update, each round and the end.
+    `config`: None: the preset `default`. `callbacks` look on at the start, each update, each round and the end. With
+    `resume` a run of the same settings that `out` holds, and that did not come to its end, goes on.
     """
     scenario = make_scenario(task)
     found, source = open_demos_if_any(demos, scenario)
@@ -64,7 +66,7 @@ def run(
         demos=source,
         episodes=episodes,
     )
-    scores, last = run_learning(spec, scenario, found, Path(out), Callbacks(callbacks))
+    scores, last = run_learning(spec, scenario, found, Path(out), Callbacks(callbacks), resume=resume)
     directory = RunDirectory(Path(out))
     return RunResult(
         directory=directory.path,
