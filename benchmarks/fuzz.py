@@ -290,13 +290,13 @@ def keep_checkpoint(run: Path) -> None:
     (run / "which-run.json").write_text(json.dumps(identity(to_json(spec), demos, None)))
 
 
-def try_case(number: int, seed: int, originals: Path, work: Path) -> tuple[str, str]:
+def try_case(number: int, seed: int, originals: Path, work: Path, only: str | None = None) -> tuple[str, str]:
     """Damage one file of a copy and read it: the kind of case, and what became of it."""
     rng = np.random.default_rng([seed, number])
     shutil.rmtree(work, ignore_errors=True)
-    if number % VERB_EVERY == VERB_EVERY - 1:
+    if number % VERB_EVERY == VERB_EVERY - 1 and only is None:
         return _try_verb(rng, originals, work)
-    kind = list(KINDS)[rng.integers(len(KINDS))]
+    kind = only or list(KINDS)[rng.integers(len(KINDS))]
     files, read = KINDS[kind]
     for name in (*files, "which-run.json"):
         (work / name).parent.mkdir(parents=True, exist_ok=True)
@@ -335,6 +335,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=2_000, help="how many damaged files")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument("--only", choices=KINDS, help="damage this kind of file alone")
     parser.add_argument("--keep", type=Path, help="folder for the files that went wrong")
     parser.add_argument("--out", type=Path, help="where to write the counts (JSON)")
     args = parser.parse_args()
@@ -345,7 +346,7 @@ def main() -> None:
         make_originals(originals)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         for number in range(args.first, args.first + args.files):
-            kind, became = try_case(number, args.seed, originals, work)
+            kind, became = try_case(number, args.seed, originals, work, args.only)
             word, _, detail = became.partition(" ")
             counts[f"{kind}: {word}"] += 1
             if word in ("TRACEBACK", "NOT"):
@@ -353,8 +354,9 @@ def main() -> None:
                 if args.keep is not None:
                     shutil.copytree(work, args.keep / str(number))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    only = "" if args.only is None else f" --only {args.only}"
     found = {
-        "command": f"python benchmarks/fuzz.py --files {args.files} --seed {args.seed} --first {args.first}",
+        "command": f"python benchmarks/fuzz.py --files {args.files} --seed {args.seed} --first {args.first}{only}",
         "files": args.files,
         "seed": args.seed,
         "first": args.first,
