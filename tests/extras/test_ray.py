@@ -168,7 +168,7 @@ def test_an_interrupted_suite_leaves_no_process(cluster, tmp_path, monkeypatch):
     wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 60)
 
 
-def test_an_address_is_of_a_cluster(cluster):
+def test_an_address_is_of_a_cluster():
     with pytest.raises(InputError, match="give --engine ray too"):
-        find_engine("processes", "auto")
-    assert find_engine("processes", None) is run_jobs
+        find_engine("processes", "auto", 2)
+    assert find_engine("processes", None, 2) is run_jobs

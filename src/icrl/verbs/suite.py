@@ -49,7 +49,7 @@ def run(arguments: list[str]) -> None:
     from icrl.experiment.suite.suite import expand, run_suite
     from icrl.experiment.suite.suites import find_suite
 
-    engine = find_engine(args.engine, args.address)
+    engine = find_engine(args.engine, args.address, args.jobs)
     found = find_suite(args.name)
     out = args.out or Path("runs") / args.name
     runs = expand(found, out, args.seeds, args.steps, args.only)

@@ -87,7 +87,7 @@ def run(arguments: list[str]) -> None:
     )
     sweep = Sweep(spec=spec, space=space, scenario=scenario, directory=directory, trials=args.trials,
                   seeds=args.seeds, jobs=args.jobs, objective=args.objective,
-                  engine=find_engine(args.engine, args.address))  # fmt: skip
+                  engine=find_engine(args.engine, args.address, args.jobs))  # fmt: skip
 
     def tell(text: str) -> None:
         say(console, text)

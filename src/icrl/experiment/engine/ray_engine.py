@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -56,11 +57,11 @@ class Ended(NamedTuple):
     """Its folder as a tar file; None: it lies where everybody sees it."""
 
 
-def find_engine(name: str, address: str | None) -> Engine:
-    """The engine called `processes` or `ray`."""
+def find_engine(name: str, address: str | None, cores: int) -> Engine:
+    """The engine called `processes` or `ray`; a cluster of this machine alone has so many `cores`."""
     if name == "ray":
         _import_ray()
-        return partial(run_jobs_on_ray, address=address)
+        return partial(run_jobs_on_ray, address=address, cores=cores)
     if address is not None:
         raise InputError(f"--address {address} is of a Ray cluster: give --engine ray too, or leave it out.")
     return run_jobs
@@ -75,14 +76,20 @@ def _import_ray() -> Any:
     return ray
 
 
-def run_jobs_on_ray(jobs: Sequence[Job], num_processes: int, watcher: Watcher, address: str | None = None) -> None:
-    """As `run_jobs`, in the cluster at `address` (HOST:PORT, or auto: the one of this machine); None: a cluster of this
-    machine alone, with `num_processes` cores, for as long as the jobs take."""
+def run_jobs_on_ray(
+    jobs: Sequence[Job],
+    num_processes: int,
+    watcher: Watcher,
+    address: str | None = None,
+    cores: int | None = None,
+) -> None:
+    """As `run_jobs`, in the cluster at `address` (HOST:PORT, or auto: the one of this machine), with as many at a time
+    as it has cores; None: a cluster of this machine alone, with so many `cores`, for as long as the jobs take."""
     ray = _import_ray()
     todo = list(jobs)
     failed = set[str]()
     running: dict[Any, Job] = {}
-    with _cluster(ray, num_processes, address), _mark(jobs) as mark:
+    with _CONNECTION.held(ray, address, cores or num_processes), _mark(jobs) as mark:
         task = ray.remote(num_cpus=1, max_retries=_RETRIES)(run_on_node)
         try:
             while todo or running:
@@ -105,15 +112,40 @@ def run_jobs_on_ray(jobs: Sequence[Job], num_processes: int, watcher: Watcher, a
             _cancel(ray, list(running))
 
 
-@contextmanager
-def _cluster(ray: Any, num_processes: int, address: str | None) -> Iterator[None]:
-    """Connected to a cluster; who is connected already stays so."""
-    if ray.is_initialized():
-        yield
-        return
+class _Connection:
+    """To one cluster, for all threads of this process: the last one that is done ends it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.users = 0
+        self.ours = False
+        """It was made here; who was connected already stays so."""
+
+    @contextmanager
+    def held(self, ray: Any, address: str | None, cores: int) -> Iterator[None]:
+        """Connected while the block runs."""
+        with self.lock:
+            if not ray.is_initialized():
+                _connect(ray, address, cores)
+                self.ours = True
+            self.users += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.users -= 1
+                if self.users == 0 and self.ours:
+                    ray.shutdown()
+                    self.ours = False
+
+
+_CONNECTION = _Connection()
+
+
+def _connect(ray: Any, address: str | None, cores: int) -> None:
     settings: dict[str, Any] = {"address": address}
     if address is None:
-        settings = {"num_cpus": num_processes, "include_dashboard": False, "address": "local"}
+        settings = {"address": "local", "num_cpus": cores, "include_dashboard": False}
     try:
         ray.init(**settings, log_to_driver=False, logging_level="error")
     except (ConnectionError, RuntimeError, ValueError) as error:
@@ -121,10 +153,6 @@ def _cluster(ray: Any, num_processes: int, address: str | None) -> Iterator[None
             f"no Ray cluster answers at {address}: {error!s:.200}. Start one with ray start --head "
             "(docs/scale.md), or leave --address out."
         ) from error
-    try:
-        yield
-    finally:
-        ray.shutdown()
 
 
 @contextmanager
