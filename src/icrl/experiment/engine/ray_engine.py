@@ -218,12 +218,13 @@ def run_on_node(job: Job, folder: str, mark: Path | None, given: bytes | None) -
 def _run(process: subprocess.Popen[bytes], message: str) -> int:
     try:
         send_message(process, message)
-        code = process.wait()
+        while process.poll() is None:
+            time.sleep(_POLL_SECONDS)  # Ray's way to cancel a task waits for Python: no long call here
     finally:  # a task that is cancelled ends its process in order
         if process.poll() is None:
             end_processes([process])
     close_lifeline(process)
-    return code
+    return process.returncode
 
 
 def _wait_for(directory: Path) -> None:
