@@ -16,7 +16,6 @@ from icrl.runtime import configure_jax
 from icrl.tasks.options import EnvOptions
 from icrl.verbs.inputs import Columns, as_folder, find_demos, find_scenario
 from icrl.verbs.loggers import LoggerName, open_loggers
-from icrl.verbs.run_page import write_run_page
 from icrl.words import say
 
 
@@ -68,6 +67,7 @@ def run(arguments: list[str]) -> None:
     from icrl.experiment.run.callbacks import Callbacks
     from icrl.experiment.run.display import LiveDisplay
     from icrl.experiment.run.one_run import check_run, run_learning
+    from icrl.report.kept import write_run_page
     from icrl.report.summary import describe_task, print_scores, write_pictures
 
     spec = RunSpec(task=args.task, method=args.method, preset=args.preset, seed=args.seed, config=args.config,

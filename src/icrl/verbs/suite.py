@@ -8,6 +8,7 @@ from tyro.conf import Positional
 
 from icrl.runtime import configure_jax
 from icrl.verbs import report
+from icrl.verbs.inputs import as_folder
 from icrl.words import say
 
 
@@ -16,8 +17,8 @@ class SuiteArgs:
     """Make all runs of a suite. Finished ones are skipped: stop it and start it again at any time."""
 
     name: Positional[str]
-    """lap-grid, lap-grid-long, half-cheetah, ant, transfer-point, transfer-ant-broken, ablation-half-cheetah or
-    ablation-half-cheetah-short."""
+    """lap-grid, lap-grid-long, half-cheetah, ant, transfer-point, transfer-ant-broken, ablation-half-cheetah,
+    ablation-half-cheetah-short or shapes; or a suite of your own, a file my-suite.toml."""
     only: tuple[str, ...] = ()
     """Labels of the entries to run, e.g. icrl paper (and those whose constraints they need); none: all."""
     seeds: int | None = None
@@ -25,7 +26,7 @@ class SuiteArgs:
     jobs: int = 2
     """Runs at a time, each a process with one thread."""
     out: Path | None = None
-    """Where the run directories go; None: runs/NAME."""
+    """Where the run directories go; None: runs/NAME (the name that a file gives itself)."""
     steps: int | None = None
     """Environment steps of every run; None: as the suite says."""
     collect: Path | None = None
@@ -44,7 +45,7 @@ def run(arguments: list[str]) -> None:
     from icrl.experiment.suite.suites import find_suite
 
     found = find_suite(args.name)
-    out = args.out or Path("runs") / args.name
+    out = args.out or Path("runs") / as_folder(found.name)
     runs = expand(found, out, args.seeds, args.steps, args.only)
     console = Console()
     for run in runs:

@@ -1,15 +1,17 @@
 """`icrl sweep TASK --space space.toml`."""
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import tyro
 from tyro.conf import Positional
 
 from icrl.config import require
-from icrl.verbs.inputs import as_folder, find_demos, find_scenario
+from icrl.runtime import configure_jax
+from icrl.tasks.options import EnvOptions
+from icrl.verbs.inputs import Columns, as_folder, find_demos, find_scenario
 from icrl.words import say
 
 
@@ -46,6 +48,8 @@ class SweepArgs:
     """Seed of what is tried."""
     out: Path | None = None
     """Folder of the sweep; None: runs/sweep-TASK-METHOD."""
+    env: Annotated[EnvOptions, tyro.conf.arg(name="")] = field(default_factory=EnvOptions)
+    columns: Columns = field(default_factory=Columns)
 
 
 def run(arguments: list[str]) -> None:
@@ -53,6 +57,8 @@ def run(arguments: list[str]) -> None:
     args = tyro.cli(SweepArgs, prog="icrl sweep", args=arguments)
     for name in ("trials", "jobs", "seeds", "episodes"):
         require(getattr(args, name) >= 1, name, getattr(args, name), "an integer >= 1")
+    configure_jax()
+
     from rich.console import Console
 
     from icrl.errors import InputError
@@ -64,8 +70,8 @@ def run(arguments: list[str]) -> None:
 
     console = Console()
     space = read_space(args.space)
-    scenario = find_scenario(args.task)
-    demos, source = find_demos(args.demos, scenario)
+    scenario = find_scenario(args.task, args.env)
+    demos, source = find_demos(args.demos, scenario, args.columns.mapping())
     if args.method in (*REFERENCES, "greedy") or demos is None:
         raise InputError(f"--method {args.method} has no constraint to sweep the settings of.")
     if args.objective == TRUTH and not scenario.truth_known:
@@ -79,6 +85,7 @@ def run(arguments: list[str]) -> None:
         config=preset(args.preset, args.task, args.method),
         demos=source,
         episodes=args.episodes,
+        env=args.env,
     )
     sweep = Sweep(spec=spec, space=space, scenario=scenario, directory=directory, trials=args.trials,
                   seeds=args.seeds, jobs=args.jobs, objective=args.objective)  # fmt: skip

@@ -11,10 +11,9 @@ from icrl.config import ForwardConfig, LearnConfig
 from icrl.presets import forward_alone, preset
 from icrl.runtime import configure_jax
 from icrl.tasks.options import EnvOptions
-from icrl.verbs.inputs import as_folder, find_scenario
+from icrl.verbs.inputs import Columns, as_folder, find_scenario
 from icrl.verbs.learn import how_far
 from icrl.verbs.loggers import LoggerName, open_loggers
-from icrl.verbs.run_page import write_run_page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +45,7 @@ class TransferArgs:
     """Episodes sampled after each round."""
     forward: ForwardConfig = field(default_factory=ForwardConfig)
     env: Annotated[EnvOptions, tyro.conf.arg(name="")] = field(default_factory=EnvOptions)
+    columns: Columns = field(default_factory=Columns)
 
 
 def run(arguments: list[str]) -> None:
@@ -56,22 +56,25 @@ def run(arguments: list[str]) -> None:
 
     from rich.console import Console
 
+    from icrl.experiment.directory.provenance import open_constraint
     from icrl.experiment.directory.spec import RunSpec
     from icrl.experiment.run.callbacks import Callbacks
     from icrl.experiment.run.display import LiveDisplay
     from icrl.experiment.run.inputs import open_demos_if_any
-    from icrl.experiment.run.making import open_constraint
     from icrl.experiment.run.one_run import check_run, run_learning
+    from icrl.report.kept import write_run_page
     from icrl.report.summary import print_scores, write_pictures
     from icrl.transfer import method_of
 
     constraint = open_constraint(str(first.constraint))
     method = first.method or method_of(constraint)
     args = parse(arguments, method)  # again, now that it is known whose settings the flags change
-    demos, source = open_demos_if_any(args.demos, scenario)
+    columns = args.columns.mapping()
+    demos, source = open_demos_if_any(args.demos, scenario, columns)
     directory = args.out or Path("runs") / f"{as_folder(args.task)}-transfer-{method}-{args.preset}-seed{args.seed}"
     spec = RunSpec(task=args.task, method=method, preset=args.preset, seed=args.seed, config=config_of(args, method),
-                   demos=source, episodes=args.episodes, constraint=str(args.constraint), env=args.env)  # fmt: skip
+                   demos=source, episodes=args.episodes, constraint=str(args.constraint), env=args.env,
+                   columns=columns)  # fmt: skip
     rounds = check_run(spec, scenario, demos, directory, constraint)
     console = Console()
     display = LiveDisplay(f"constraint of {method} on {args.task}, seed {args.seed}", args.steps, console)

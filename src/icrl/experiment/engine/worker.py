@@ -10,10 +10,10 @@ import sys
 import threading
 from pathlib import Path
 
+from icrl.experiment.directory.provenance import open_constraint
 from icrl.experiment.directory.spec import spec_from_json
 from icrl.experiment.run.callbacks import Callback  # shows nothing: the parent reads the run directory
 from icrl.experiment.run.inputs import open_demos_if_any
-from icrl.experiment.run.making import open_constraint
 from icrl.experiment.run.one_run import run_learning
 from icrl.tasks.registry import make_scenario
 
@@ -26,7 +26,7 @@ def main() -> None:
     spec = spec_from_json(json.loads(sys.stdin.readline()))
     threading.Thread(target=_end_with_parent, daemon=True).start()
     scenario = make_scenario(spec.task, spec.env)
-    demos, _ = open_demos_if_any(spec.demos, scenario)
+    demos, _ = open_demos_if_any(spec.demos, scenario, spec.columns)
     constraint = None if spec.constraint is None else open_constraint(spec.constraint)
     run_learning(spec, scenario, demos, Path(sys.argv[1]), Callback(), constraint)
 

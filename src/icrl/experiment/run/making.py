@@ -5,34 +5,19 @@ but made here, where the scenario is at hand; it is a line to compare with, neve
 """
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from icrl.config import LearnConfig
 from icrl.constraint.backward_step import check_limits
 from icrl.constraint.features import select_features
-from icrl.constraint.learned import CARD, LearnedConstraint, load_constraint
+from icrl.constraint.learned import LearnedConstraint
 from icrl.demos.collect import true_cost
 from icrl.demos.dataset import Demonstrations, check_against
 from icrl.errors import InputError, unknown_name
-from icrl.experiment.directory.run_directory import CONSTRAINT
 from icrl.experiment.run.methods import METHODS, OnSnapshot, Snapshot, find_method, run_agent
 from icrl.presets import EXPERT, REFERENCES
 from icrl.tasks.task import Scenario
 from icrl.transfer import OnProgress, Pressure, pressure_of
-
-
-def open_constraint(source: str) -> LearnedConstraint:
-    """A constraint from its own folder, or from the run directory that learned it."""
-    path = Path(source)
-    if (path / CONSTRAINT / CARD).exists():
-        return load_constraint(path / CONSTRAINT)
-    if not (path / CARD).exists():
-        raise InputError(
-            f"{path} holds no constraint: expected a run directory with {CONSTRAINT}/ in it, or the folder with "
-            f"{CARD} itself. Learn one with icrl learn."
-        )
-    return load_constraint(path)
 
 
 def check_method(

@@ -3,12 +3,13 @@
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from icrl.config import LearnConfig
 from icrl.constraint.learned import TENSORS
+from icrl.demos.formats_table import ColumnMapping
 from icrl.errors import InputError, unknown_name
 from icrl.experiment.directory.lock import HOLDER, LOCK, only_one, require_unlocked
 from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, METRICS, POLICY, SCORES, RunDirectory
@@ -18,6 +19,7 @@ from icrl.experiment.run.inputs import open_demos_if_any
 from icrl.files import make_folder, move_into_place, write_whole
 from icrl.json_files import to_json, write_json
 from icrl.presets import preset
+from icrl.tasks.options import EnvOptions
 from icrl.tasks.registry import make_scenario
 from icrl.visited import VISITED
 
@@ -56,6 +58,10 @@ class Entry:
     borrow: str | None = None
     """`SUITE/LABEL`: where the directory SUITE beside this suite's holds a finished run LABEL with the same seed (the
     same task, method, settings and demonstrations), that run is used, and none is made."""
+    columns: ColumnMapping | None = None
+    """Which column of a table of demonstrations holds what; None: told by their names."""
+    env: EnvOptions = field(default_factory=EnvOptions)
+    """What is said of a user's own environment."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,13 +123,13 @@ def expand(
         raise unknown_name("entry", sorted(unknown)[0], [entry.label for entry in suite.entries])
     wanted = {*only, *(entry.source for entry in suite.entries if entry.label in only)}
     entries = [entry for entry in suite.entries if not only or entry.label in wanted]
-    demos = {(e.task, e.demos): open_demos_if_any(e.demos, make_scenario(e.task))[1] for e in entries}
+    demos = {e.label: open_demos_if_any(e.demos, make_scenario(e.task, e.env), e.columns)[1] for e in entries}
     runs: list[PlannedRun] = []
     for seed in range(seeds or max(entry.seeds for entry in entries)):
         learned: dict[str, Path] = {}
         for entry in entries:
             if seed < (seeds or entry.seeds):
-                directory, shown = out / _run_name(entry, seed), demos[entry.task, entry.demos]
+                directory, shown = out / _run_name(entry, seed), demos[entry.label]
                 learned[entry.label] = _borrowed(entry, seed, steps, shown, directory) or directory
                 if learned[entry.label] == directory:
                     source = None if entry.source is None else learned[entry.source]
@@ -145,6 +151,8 @@ def _spec(entry: Entry, seed: int, steps: int | None, demos: str | None, source:
         episodes=entry.episodes,
         label=entry.label,
         constraint=None if source is None else str(source),
+        env=entry.env,
+        columns=entry.columns,
     )
 
 
