@@ -23,7 +23,7 @@ from icrl.demos.collect import train_agent
 from icrl.demos.dataset import Demonstrations, shipped_demos
 from icrl.demos.formats import load_demos
 from icrl.evaluate import evaluate_policy
-from icrl.experiment.run.methods import find_method
+from icrl.methods.learners import find_method
 from icrl.presets import default
 from icrl.tasks import bridges_map as plane
 from icrl.tasks.bridges import draw_bridges

@@ -42,6 +42,7 @@ STOREYS = [
         "interop",
         "experiment.directory",  # what lies on disk, which trust reads too
     },
+    {"methods"},
     {"trust", "explain"},
     {"experiment.run"},
     {"experiment.engine"},
@@ -86,7 +87,7 @@ SAME_STOREY = {
 }
 LEARNERS = {
     "agent", "constraint", "learn", "by_search", "by_gradient", "state", "search", "evidence", "rounds", "transfer",
-    "baselines", "tabular",
+    "baselines", "methods", "tabular",
     "demos", "visited", "trust", "explain", "interop",  # what is said without the truth cannot see it
 }  # fmt: skip
 TRUTH = {

@@ -9,8 +9,8 @@ import pytest
 
 from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.experiment.run.callbacks import Callback
-from icrl.experiment.run.methods import METHODS
 from icrl.experiment.run.one_run import run_learning
+from icrl.methods.learners import METHODS
 from icrl.tasks.lap_grid import lap_grid
 from small_runs import TINY, lap_demos, tiny_spec
 

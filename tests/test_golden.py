@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from icrl.config import BackwardConfig, ForwardConfig, LearnConfig
-from icrl.experiment.run.methods import METHODS
+from icrl.methods.learners import METHODS
 from icrl.tasks.lap_grid import lap_grid
 from small_runs import lap_demos
 

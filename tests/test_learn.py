@@ -10,8 +10,8 @@ import icrl
 from icrl.config import BackwardConfig, KLUnit
 from icrl.errors import InputError
 from icrl.evaluate import judge
-from icrl.experiment.run.methods import METHODS
 from icrl.learn import learn, learn_constraint
+from icrl.methods.learners import METHODS
 from icrl.presets import preset
 from icrl.rounds import Phase, num_rounds
 from icrl.tasks.lap_grid import lap_grid

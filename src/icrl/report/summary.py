@@ -12,7 +12,7 @@ from rich.table import Table
 from icrl.demos.dataset import Demonstrations
 from icrl.evaluate import Truth
 from icrl.experiment.directory.run_directory import RunDirectory
-from icrl.experiment.run.methods import Snapshot
+from icrl.methods.learners import Snapshot
 from icrl.report.constraint_picture import draw_constraint
 from icrl.tasks.task import Scenario, Task
 from icrl.trajectories import select

@@ -16,9 +16,9 @@ from typing import Any
 
 from icrl.errors import InputError, unknown_name
 from icrl.experiment.run.callbacks import Callback, Started, StopRun
-from icrl.experiment.run.methods import Snapshot
 from icrl.files import write_whole
 from icrl.json_files import to_json
+from icrl.methods.learners import Snapshot
 from icrl.rounds import Progress
 from icrl.types import Scores
 

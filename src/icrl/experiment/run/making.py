@@ -16,7 +16,7 @@ from icrl.demos.collect import true_cost
 from icrl.demos.dataset import Demonstrations, check_against
 from icrl.errors import InputError, unknown_name
 from icrl.experiment.directory.run_directory import CONSTRAINT
-from icrl.experiment.run.methods import METHODS, OnSnapshot, Snapshot, find_method, run_agent
+from icrl.methods.learners import METHODS, OnSnapshot, Snapshot, find_method, run_agent
 from icrl.presets import EXPERT, REFERENCES
 from icrl.tasks.task import Scenario
 from icrl.transfer import OnProgress, Pressure, pressure_of
