@@ -11,7 +11,7 @@ import icrl
 
 TARGET = Path(__file__).with_name("api.md")
 GROUPS = {
-    "Learn": ("learn_constraint", "run", "RunResult", "preset", "LearnConfig"),
+    "Learn": ("learn_constraint", "run", "RunResult", "preset", "LearnConfig", "Method"),
     "Look on, and look back": ("Callback", "StopRun", "load_results"),
     "Tasks": ("make_task", "task_from_env", "make_scenario", "Task"),
     "Demonstrations": (

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from icrl.methods.registry import METHODS
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "icrl"
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -63,6 +65,7 @@ SAME_STOREY = {
     ("types", "errors"),
     ("trajectories", "types"),
     ("files", "errors"),
+    ("runtime", "versions"),
     ("json_files", "errors"),
     ("json_files", "files"),
     ("search", "constraint"),  # what is found is a region, which zeta is
@@ -79,8 +82,6 @@ SAME_STOREY = {
     ("state", "rounds"),
     ("baselines", "learn"),
     ("transfer", "rounds"),
-    ("transfer", "baselines"),  # what GAIL makes of a constraint
-    ("transfer", "presets"),  # how an agent is told of a constraint is the settings of its method
     ("trust", "explain"),  # both ask what ζ says of the recorded pairs
     ("cli", "verbs"),
     ("__main__", "cli"),
@@ -231,6 +232,31 @@ def test_no_import_cycles():
             assert module not in reachable(imported), f"{module} and {imported} import each other"
 
 
+NAMED_ELSEWHERE = {
+    ("icrl", "versions.py"): "the package's own name",
+    ("greedy", "agent/policy_file.py"): "a way to act, not to learn",
+    ("expert", "types.py"): "what the cards of demonstrations call it",
+    ("nominal", "types.py"): "what the cards of demonstrations call it",
+    ("expert", "demos/scripted.py"): "an entry of a card: who demonstrated",
+}
+"""Where a word that is a method's name stands for something else."""
+
+
+def words_of(path):
+    """Every string of a file that is one whole word of the command line."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+def test_the_name_of_a_method_stands_in_one_file():
+    for name in METHODS:
+        files = [path.relative_to(SOURCE).as_posix() for path in FILES if name in words_of(path)]
+        homes = [file for file in files if (name, file) not in NAMED_ELSEWHERE]
+        assert len(homes) <= 1, name
+        assert all(home.startswith("methods/") for home in homes), homes
+        assert files, name
+
+
 def test_there_is_no_drawer_for_everything():
     assert [path.name for path in FILES if path.stem in {"utils", "util", "helpers", "common", "misc"}] == []
 
@@ -257,6 +283,7 @@ def test_test_files_have_names_of_their_own():
         ("icrl.interop.onnx_export", ("jax", "mujoco", "onnx")),
         ("icrl.interop.relabel", ("jax", "mujoco", "minari")),
         ("icrl.config", ("jax", "numpy")),
+        ("icrl.methods.registry", ("jax", "mujoco", "matplotlib")),
     ],
 )
 def test_what_must_be_light_is_light(module, heavy):

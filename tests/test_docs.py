@@ -10,7 +10,7 @@ import pytest
 from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.experiment.run.callbacks import Callback
 from icrl.experiment.run.one_run import run_learning
-from icrl.methods.learners import METHODS
+from icrl.methods.registry import METHODS
 from icrl.tasks.lap_grid import lap_grid
 from small_runs import TINY, lap_demos, tiny_spec
 
@@ -28,7 +28,7 @@ def test_the_python_interface_is_documented_as_it_is():
     assert (DOCS / "api.md").read_text() == build_api().page(), "run: python docs/build_api.py"
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", sorted(name for name, method in METHODS.items() if not method.needs_truth))
 def test_every_method_has_a_page(method):
     page = DOCS / "methods" / f"{method}.md"
     assert page.exists()

@@ -18,6 +18,10 @@ CostFunction = Callable[[AnyArray, AnyArray], FloatArray]
 Violation = Callable[[AnyArray, AnyArray], BoolArray]
 """The true constraint on raw pairs (s, a), same shapes as `CostFunction`: True where the pair is forbidden."""
 
+EXPERT = "expert"
+NOMINAL = "nominal"
+"""The two agents that all others are compared with: methods, tables and the cards of demonstrations call them so."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Trajectories:

@@ -7,7 +7,8 @@ from report_runs import write_run
 from icrl.config import BackwardConfig
 from icrl.constraint.backward_step import freeze, init_constraint
 from icrl.constraint.features import select_features
-from icrl.report.figures import ZetaOverX, colours, common_curves, draw_learning_curves, draw_zeta_over_x
+from icrl.report.figures import ZetaOverX, common_curves, draw_learning_curves, draw_zeta_over_x
+from icrl.report.looks import colours
 from icrl.report.page import _along_x, _axis
 from icrl.report.records import read_groups
 from icrl.tasks.registry import make_scenario
@@ -29,7 +30,7 @@ def test_seeds_meet_on_the_steps_that_all_cover(tmp_path):
 def test_known_labels_keep_their_colours(tmp_path):
     for label in ("icrl", "nominal", "mine", "yours"):
         write_run(tmp_path, label, 0, [1.0], [0.0])
-    palette = colours(read_groups([tmp_path]))
+    palette = colours(group.label for group in read_groups([tmp_path]))
     shown = [palette[label] for label in ("icrl", "paper", "nominal", "mine", "yours")]
     assert len(set(shown)) == 5
     assert palette["icrl"] == colours([])["icrl"]

@@ -1,5 +1,6 @@
 """Greedy maximum-likelihood inference (Scobee & Sastry, ICLR 2020) as a method: the demos and the artefact of ICRL."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,14 @@ from icrl.demos.fitting import fit_and_check
 from icrl.tabular.greedy import GreedyConstraint, infer_constraints
 from icrl.tabular.worlds import TabularForm, tabular_form
 from icrl.tasks.task import Task
+
+Inference = Callable[[Task, Demonstrations], LearnedConstraint]
+"""Finds a constraint from demonstrations alone: no agent is trained for it."""
+
+
+def infer_greedy(task: Task, demos: Demonstrations) -> LearnedConstraint:
+    """What the demonstrations avoid in the tabular form of `task`, as the artefact."""
+    return learn_greedy(task, demos)[0]
 
 
 def learn_greedy(

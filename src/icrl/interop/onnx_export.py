@@ -21,6 +21,7 @@ from icrl.constraint.table import Table
 from icrl.errors import InputError
 from icrl.files import make_folder, write_whole
 from icrl.types import AnyArray
+from icrl.versions import PACKAGE
 
 OPSET, IR_VERSION = 17, 8
 """Of 2022: whatever run time a user has reads these."""
@@ -86,7 +87,7 @@ def _model(onnx: Any, graph: _Graph, constraint: LearnedConstraint) -> Any:
             graph.constants,
             doc_string="zeta(s, a): the probability that a pair is allowed; infeasible where below the threshold.",
         ),
-        producer_name="icrl",
+        producer_name=PACKAGE,
         opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=IR_VERSION,
     )

@@ -25,7 +25,6 @@ from icrl.experiment.run.inputs import (
 from icrl.experiment.suite.suite import COMMAND
 from icrl.files import make_folder, write_whole
 from icrl.json_files import write_json
-from icrl.presets import EXPERT
 from icrl.report.ablation import ablation_note, ablation_table, cells_of, draw_ablation
 from icrl.report.cells import fenced
 from icrl.report.figures import ZetaOverX, draw_final_scores, draw_learning_curves, draw_zeta_over_x
@@ -36,7 +35,7 @@ from icrl.report.task_report import NamedTable, TaskReport
 from icrl.report.web.page import write_page
 from icrl.tasks.task import Scenario
 from icrl.trajectories import join
-from icrl.types import AnyArray, FloatArray, Trajectories
+from icrl.types import EXPERT, NOMINAL, AnyArray, FloatArray, Trajectories
 from icrl.words import in_markdown, one_line
 
 TABLE, PAGE, RUN_PAGE = "table.md", "index.html", "report.html"
@@ -216,7 +215,7 @@ def references_of(groups: Sequence[Group], demos: Demonstrations | None) -> dict
     """Scores of expert and nominal agent by the demos' card, except where runs of the same are in the report."""
     found = {} if demos is None else demos.card.get("references", {})
     shown = {group.label for group in groups if group.finished}
-    return {name: found[name] for name in ("expert", "nominal") if name in found and name not in shown}
+    return {name: found[name] for name in (EXPERT, NOMINAL) if name in found and name not in shown}
 
 
 def expert_line(groups: Sequence[Group]) -> dict[str, dict[str, float]]:

@@ -13,6 +13,7 @@ from icrl.demos.dataset import Demonstrations
 from icrl.evaluate import Truth
 from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.methods.learners import Snapshot
+from icrl.methods.references import EXPERT_AGENT, NOMINAL_AGENT
 from icrl.report.constraint_picture import draw_constraint
 from icrl.tasks.task import Scenario, Task
 from icrl.trajectories import select
@@ -156,6 +157,7 @@ def _add(table: Table, name: str, true_return: float, violation_rate: float) -> 
 def _add_references(table: Table, card: dict[str, Any]) -> None:
     """Expert and nominal agents as the demonstrations' card records them."""
     references: dict[str, dict[str, Any]] = card.get("references", {})
-    for name, meaning in (("expert", "expert (knows the constraint)"), ("nominal", "nominal (no constraint)")):
-        if name in references:
-            _add(table, meaning, references[name]["true_return"], references[name]["violation_rate"])
+    for agent in (EXPERT_AGENT, NOMINAL_AGENT):
+        if agent.name in references:
+            score = references[agent.name]
+            _add(table, agent.label, score["true_return"], score["violation_rate"])

@@ -12,10 +12,9 @@ from icrl.experiment.suite.statistics import (
     standard_error,
     stratified_bootstrap,
 )
-from icrl.presets import EXPERT, NOMINAL
 from icrl.report.cells import Table
 from icrl.report.records import Group, steps_planned
-from icrl.types import FloatArray
+from icrl.types import EXPERT, NOMINAL, FloatArray
 from icrl.words import in_markdown
 
 Forbidden = dict[tuple[str, int], float]

@@ -122,20 +122,26 @@ def find_factory(name: str, horizon: int | None) -> EnvFactory:
 
 def find_function(name: str) -> Callable[..., Any]:
     """What `module:function` names; the current directory is on the path."""
-    module_name, colon, attribute = name.partition(":")
-    if not colon or not module_name or not attribute:
-        raise InputError(f"{name!r} does not name a function: expected module:function, e.g. my_package.envs:make_env.")
-    found: Any = _import(module_name, name)
-    for part in attribute.split("."):
-        if not hasattr(found, part):
-            known = [each for each in vars(found) if not each.startswith("_")] if hasattr(found, "__dict__") else []
-            raise unknown_name(f"function of {module_name}", attribute, known)
-        found = getattr(found, part)
+    found = find_object(name, "function")
     if not callable(found):
         raise InputError(
             f"{name} is {type(found).__name__}, expected a function: it is called whenever a new one is needed."
         )
     return cast(Callable[..., Any], found)
+
+
+def find_object(name: str, kind: str) -> Any:
+    """What `module:name` names, a function or another `kind` of thing; the current directory is on the path."""
+    module_name, colon, attribute = name.partition(":")
+    if not colon or not module_name or not attribute:
+        raise InputError(f"{name!r} does not name a {kind}: expected module:{kind}, e.g. my_package.mine:{kind}.")
+    found: Any = _import(module_name, name)
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            known = [each for each in vars(found) if not each.startswith("_")] if hasattr(found, "__dict__") else []
+            raise unknown_name(f"{kind} of {module_name}", attribute, known)
+        found = getattr(found, part)
+    return found
 
 
 def _import(module: str, name: str) -> ModuleType:

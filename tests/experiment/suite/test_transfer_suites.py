@@ -14,7 +14,8 @@ from icrl.experiment.suite.display import last_words
 from icrl.experiment.suite.suite import Entry, Suite, expand, make_ready, run_suite
 from icrl.experiment.suite.suites import ABLATION_UPDATES, find_suite
 from icrl.json_files import to_json, write_json
-from icrl.presets import forward_alone, preset
+from icrl.methods.registry import preset
+from icrl.presets import forward_alone
 
 
 class Silent:

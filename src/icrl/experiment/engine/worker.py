@@ -15,6 +15,7 @@ from icrl.experiment.run.callbacks import Callback  # shows nothing: the parent 
 from icrl.experiment.run.inputs import open_demos_if_any
 from icrl.experiment.run.making import open_constraint
 from icrl.experiment.run.one_run import run_learning
+from icrl.methods.registry import open_method
 from icrl.tasks.registry import make_scenario
 
 ORPHANED = 130
@@ -24,6 +25,7 @@ ORPHANED = 130
 def main() -> None:
     """Make the run."""
     spec = spec_from_json(json.loads(sys.stdin.readline()))
+    open_method(spec.method)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     scenario = make_scenario(spec.task, spec.env)
     demos, _ = open_demos_if_any(spec.demos, scenario)

@@ -14,7 +14,8 @@ from icrl.experiment.directory.spec import RunSpec
 from icrl.experiment.run.callbacks import Callback, Callbacks
 from icrl.experiment.run.inputs import open_demos_if_any
 from icrl.experiment.run.one_run import run_learning
-from icrl.presets import preset
+from icrl.methods.icrl import ICRL
+from icrl.methods.registry import open_method, preset
 from icrl.tasks.registry import make_scenario
 from icrl.types import Scores
 
@@ -41,7 +42,7 @@ def run(
     out: str | Path,
     *,
     demos: str | None = None,
-    method: str = "icrl",
+    method: str = ICRL.name,
     config: LearnConfig | None = None,
     seed: int = 0,
     episodes: int = 100,
@@ -51,8 +52,10 @@ def run(
     without a word.
 
     `task`: one of ours, a Gymnasium id, or module:function. `demos`: a path or a Minari id; None: those that ship.
+    `method`: one that ships, one that a package brings, or module:name of your own.
     `config`: None: the preset `default`. `callbacks` look on at the start, each update, each round and the end.
     """
+    open_method(method)
     scenario = make_scenario(task)
     found, source = open_demos_if_any(demos, scenario)
     spec = RunSpec(

@@ -17,7 +17,8 @@ from icrl.experiment.engine.engine import Job, Watcher, run_jobs
 from icrl.experiment.run.inputs import open_demos_if_any
 from icrl.files import make_folder, move_into_place, write_whole
 from icrl.json_files import to_json, write_json
-from icrl.presets import preset
+from icrl.methods.icrl import ICRL
+from icrl.methods.registry import preset
 from icrl.tasks.registry import make_scenario
 from icrl.visited import VISITED
 
@@ -40,7 +41,7 @@ class Entry:
     label: str
     """Name in directories, tables and figures; also tells entries apart."""
     task: str
-    method: str = "icrl"
+    method: str = ICRL.name
     preset: str = "default"
     seeds: int = 10
     """Seeds 0, 1, ..., seeds - 1."""
