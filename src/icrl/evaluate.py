@@ -139,8 +139,9 @@ def area_under_curve(scores: FloatArray, positives: BoolArray) -> float | None:
 
 
 def boundary(constraint: LearnedConstraint, pairs: Pairs, column: int, grid: FloatArray) -> float | None:
-    """Where mean ζ rises above ½ along a grid of one observation: midway between the last two values around it; None:
-    nowhere.
+    """Where mean ζ rises above the threshold along a grid of one observation; None: nowhere.
+
+    Midway between the last two values around it.
 
     All other features keep the values they have in `pairs`.
     """
@@ -149,7 +150,7 @@ def boundary(constraint: LearnedConstraint, pairs: Pairs, column: int, grid: Flo
         moved = pairs.observations.copy()
         moved[:, column] = value
         means.append(float(np.mean(constraint.feasibility(moved, pairs.actions))))
-    crossings = [i for i in range(len(grid) - 1) if means[i] < 0.5 <= means[i + 1]]
+    crossings = [i for i in range(len(grid) - 1) if means[i] < constraint.threshold <= means[i + 1]]
     return float((grid[crossings[-1]] + grid[crossings[-1] + 1]) / 2) if crossings else None
 
 

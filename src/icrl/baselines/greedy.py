@@ -13,6 +13,7 @@ from icrl.demos.fitting import fit_and_check
 from icrl.tabular.greedy import GreedyConstraint, infer_constraints
 from icrl.tabular.worlds import TabularForm, tabular_form
 from icrl.tasks.task import Task
+from icrl.types import THRESHOLD
 
 Inference = Callable[[Task, Demonstrations], LearnedConstraint]
 """Finds a constraint from demonstrations alone: no agent is trained for it."""
@@ -36,7 +37,7 @@ def learn_greedy(
 def freeze_findings(task: Task, form: TabularForm, found: GreedyConstraint, card: dict[str, Any]) -> LearnedConstraint:
     """A table over the states of the tabular form; its card lists the findings with the likelihood each gained."""
     names = task.feature_names if form.sees_actions else task.observation_names
-    allowed = found.feasibility > 0.5  # [S, A]
+    allowed = found.feasibility >= THRESHOLD  # [S, A]
     if not form.sees_actions:
         allowed = np.all(allowed, axis=1, keepdims=True)  # [S, 1]
     bound = max(1.0, float(np.max(np.abs(form.mdp.observations))))

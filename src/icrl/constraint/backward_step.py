@@ -20,7 +20,7 @@ from icrl.constraint.network import Params, init_params, log_feasibility, logits
 from icrl.constraint.objective import LossInfo, Objective, Steps, loss, mean_length
 from icrl.constraint.weights import effective_sample_size, kl_new_old, kl_old_new, log_trajectory_weights
 from icrl.errors import InputError
-from icrl.types import AnyArray, CostFunction, FloatArray, Trajectories
+from icrl.types import THRESHOLD, AnyArray, CostFunction, FloatArray, Trajectories
 
 MAX_HALVINGS = 30
 """A step shortened this often is 1e-9 of itself: below float32's resolution of the parameters."""
@@ -139,7 +139,11 @@ def constraint_cost(state: ConstraintState, features: Features, config: Backward
 
 
 def freeze(
-    state: ConstraintState, features: Features, config: BackwardConfig, card: dict[str, Any], threshold: float = 0.5
+    state: ConstraintState,
+    features: Features,
+    config: BackwardConfig,
+    card: dict[str, Any],
+    threshold: float = THRESHOLD,
 ) -> LearnedConstraint:
     """The artefact: zeta as it is now, with its provenance `card`; it needs no jax."""
     return LearnedConstraint(

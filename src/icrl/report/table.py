@@ -33,7 +33,7 @@ _TRUTH_NOTE = (
     "True return: mean return in the constrained world, where a violation ends the episode; violation rate: share "
     "of steps that violate in the nominal world; both of the stochastic policy at the end of training. Ratio to "
     "expert: mean true return over that of the expert's runs where the table has some, else over the mean return "
-    "of the demonstrations. Expert steps forbidden: share of the expert's lawful steps (its runs', else "
+    "of the demonstrations. Expert steps forbidden: share of the expert's feasible steps (its runs', else "
     "the demonstrations') with cost 1 − ζ above ½; mean over seeds, and the worst seed in brackets. Collapsed: the "
     "agent violates at least half as often as agents that know of no constraint (the nominal ones of the table); where "
     "there are none, on more than half of its steps. P(better): chance that a seed of the row has a higher true return "

@@ -43,19 +43,19 @@ class VisitedPairs:
 
 
 def forbidden_share(constraint: LearnedConstraint, agent: Trajectories) -> float:
-    """The share of an agent's steps that the constraint forbids, mean over (s, a) of 1[1 − ζ > ½]."""
+    """The share of an agent's steps that the constraint forbids."""
     pairs = pairs_of(agent)
-    return float(np.mean(constraint.cost(pairs.observations, pairs.actions) > 0.5))
+    return float(np.mean(~constraint.is_feasible(pairs.observations, pairs.actions)))
 
 
 def over_constraint(scenario: Scenario, constraint: LearnedConstraint, expert: Trajectories) -> float | None:
-    """The share of an expert's lawful steps that the constraint forbids: what it takes from the expert for nothing.
+    """The share of an expert's feasible steps that the constraint forbids: what it takes from the expert for nothing.
 
     An expert is trained, not perfect: steps of it that break the truth, where that is known, do not count. None if no
     step is left.
     """
     pairs = pairs_of(expert)
-    forbidden = constraint.cost(pairs.observations, pairs.actions) > 0.5
+    forbidden = ~constraint.is_feasible(pairs.observations, pairs.actions)
     if scenario.truth_known:
         forbidden = forbidden[~scenario.violates(pairs.observations, pairs.actions)]
     return float(np.mean(forbidden)) if forbidden.size else None
