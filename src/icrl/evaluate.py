@@ -8,6 +8,7 @@ from icrl.agent.rollout import sample_trajectories
 from icrl.agent.state import Policy
 from icrl.constraint.learned import LearnedConstraint
 from icrl.tasks.task import Scenario, Task
+from icrl.trajectories import along
 from icrl.types import BoolArray, FloatArray, Pairs, Trajectories
 
 
@@ -145,11 +146,8 @@ def boundary(constraint: LearnedConstraint, pairs: Pairs, column: int, grid: Flo
 
     All other features keep the values they have in `pairs`.
     """
-    means = []
-    for value in grid:
-        moved = pairs.observations.copy()
-        moved[:, column] = value
-        means.append(float(np.mean(constraint.feasibility(moved, pairs.actions))))
+    moved = along(pairs, column, grid)
+    means = np.mean(constraint.feasibility(moved.observations, moved.actions), axis=1)
     crossings = [i for i in range(len(grid) - 1) if means[i] < constraint.threshold <= means[i + 1]]
     return float((grid[crossings[-1]] + grid[crossings[-1] + 1]) / 2) if crossings else None
 

@@ -10,7 +10,8 @@ from icrl.constraint.learned import LearnedConstraint
 from icrl.report.canvas import blank_figure, save_figure
 from icrl.tasks.lap_grid import NUM_CELLS, cell_to_observation, draw_lap_grid
 from icrl.tasks.task import Scenario
-from icrl.types import AnyArray, FloatArray, Trajectories
+from icrl.trajectories import along
+from icrl.types import AnyArray, FloatArray, Pairs, Trajectories
 from icrl.words import one_line
 
 _TITLES = ("true constraint (never shown to the learner)", "learned constraint")
@@ -136,15 +137,12 @@ def _slice(
 ) -> _Slice:
     seen = tuple(_full(*_pairs(trajectories), column) for trajectories in (demos, samples))
     values = np.linspace(*_range(np.concatenate(seen)), _POINTS)
-    some = _some_pairs(demos, samples)
-    observations, actions = (np.repeat(part[None], _POINTS, axis=0) for part in some)  # [points, n, .]
-    width = observations.shape[-1]
-    if column < width:
-        observations[..., column] = values[:, None]
-    else:
-        actions[..., column - width] = values[:, None]
-    feasibility = np.mean(constraint.feasibility(observations, actions), axis=1)
-    violates = np.mean(scenario.violates(observations, actions), axis=1) if scenario.truth_known else None
+    observations, actions = _some_pairs(demos, samples)
+    moved = along(Pairs(observations=observations, actions=actions), column, values)  # [points, n, .]
+    feasibility = np.mean(constraint.feasibility(moved.observations, moved.actions), axis=1)
+    violates = None
+    if scenario.truth_known:
+        violates = np.mean(scenario.violates(moved.observations, moved.actions), axis=1)
     return _Slice(values, feasibility, violates, (seen[0], seen[1]))
 
 

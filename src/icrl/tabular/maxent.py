@@ -4,7 +4,7 @@
 
 `log_zeta` is any array [S, A] of log ζ ≤ 0: a hard constraint is −inf where forbidden (`hard_log_zeta`), no constraint
 is zeros. This is the paper's form; it is exact for deterministic dynamics. With stochastic dynamics it weighs the luck
-of the transitions by what follows (optimism); `causal.py` has the form that does not.
+of the transitions by what follows (optimism).
 """
 
 from dataclasses import dataclass

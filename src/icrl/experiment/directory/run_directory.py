@@ -12,6 +12,7 @@ from typing import Any
 
 from icrl.errors import InputError
 from icrl.experiment.directory.lock import HOLDER, LOCK, only_one, require_unlocked
+from icrl.experiment.directory.spec import RunSpec, spec_from_json
 from icrl.files import append_line, make_folder, read_bytes
 from icrl.json_files import parse_json, read_json, to_json, write_json
 from icrl.types import Scores
@@ -102,6 +103,10 @@ class RunDirectory:
             raise InputError(
                 f"{self.path} already holds {what}: nothing was overwritten. Choose another --out, or remove it first."
             )
+
+    def spec(self) -> RunSpec:
+        """Which run it is, by its `config.json`."""
+        return spec_from_json(self.config())
 
     def begin(self, config: dict[str, Any]) -> None:
         """Create the directory and write what the run is; a directory that holds another run is refused."""

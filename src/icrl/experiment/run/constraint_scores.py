@@ -10,7 +10,7 @@ from icrl.demos.dataset import Demonstrations
 from icrl.evaluate import boundary, calibration, confusion, judge_constraint
 from icrl.experiment.directory.run_directory import CONSTRAINT
 from icrl.tasks.task import Scenario
-from icrl.trajectories import join_pairs, pairs_of
+from icrl.trajectories import along, join_pairs, pairs_of
 from icrl.types import FloatArray, Pairs, Trajectories
 from icrl.visited import VISITED, VisitRecorder, load_visited, save_visited
 
@@ -99,13 +99,15 @@ def false_alarms_right_of_start(constraint: LearnedConstraint, pairs: Pairs, col
 def score_on_grid(
     scenario: Scenario, constraint: LearnedConstraint, pairs: Pairs, column: int
 ) -> dict[str, float | None]:
-    """AUC and IoU on a grid of x, all other features drawn from `pairs`, and the x at which mean ζ crosses ½."""
+    """AUC and IoU on a grid of x, all else drawn from `pairs`; and where mean ζ crosses the threshold."""
     chosen = np.random.default_rng(0).integers(0, len(pairs.observations), _PAIRS_ON_GRID)
     sample = Pairs(observations=pairs.observations[chosen], actions=pairs.actions[chosen])
-    moved = np.tile(sample.observations, (len(_GRID), 1))
-    moved[:, column] = np.repeat(_GRID, _PAIRS_ON_GRID)
-    actions = np.tile(sample.actions, (len(_GRID), *[1] * (sample.actions.ndim - 1)))
-    truth = judge_constraint(scenario, constraint, Pairs(observations=moved, actions=actions))
+    moved = along(sample, column, _GRID)  # [K, P, .]
+    loose = Pairs(
+        observations=moved.observations.reshape(-1, moved.observations.shape[-1]),
+        actions=moved.actions.reshape(-1, *sample.actions.shape[1:]),
+    )
+    truth = judge_constraint(scenario, constraint, loose)
     return {
         "grid_auc": truth.auc,
         "grid_iou": truth.iou,

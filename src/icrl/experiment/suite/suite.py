@@ -12,7 +12,7 @@ from icrl.constraint.learned import TENSORS
 from icrl.errors import InputError, unknown_name
 from icrl.experiment.directory.lock import HOLDER, LOCK, only_one, require_unlocked
 from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, METRICS, POLICY, SCORES, RunDirectory
-from icrl.experiment.directory.spec import RunSpec, spec_from_json
+from icrl.experiment.directory.spec import RunSpec
 from icrl.experiment.engine.engine import Job, Watcher, run_jobs
 from icrl.experiment.run.inputs import open_demos_if_any
 from icrl.files import make_folder, move_into_place, write_whole
@@ -154,7 +154,7 @@ def _borrowed(entry: Entry, seed: int, steps: int | None, demos: str | None, dir
     lender = _lender(entry, seed, directory.parent)
     if lender is None or directory.exists() or not RunDirectory(lender).finished:
         return None
-    found = spec_from_json(RunDirectory(lender).config())
+    found = RunDirectory(lender).spec()
     wanted = [replace(_spec(entry, seed, s, demos, None), label=found.label) for s in (None, steps)]
     if found not in wanted:
         raise InputError(
@@ -209,7 +209,7 @@ def _require_same(run: PlannedRun) -> None:
     advice = "Nothing was touched. Runs with different settings do not belong in one table: choose another --out, or "
     advice += "move the old runs away."
     try:
-        there = spec_from_json(RunDirectory(run.directory).config())
+        there = RunDirectory(run.directory).spec()
     except InputError as error:
         raise InputError(f"{run.directory} holds a run of another version of icrl: {error} {advice}") from error
     if _resolved(there) != _resolved(run.spec):
