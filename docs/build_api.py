@@ -25,6 +25,8 @@ GROUPS = {
 }  # fmt: skip
 HEAD = """# Python interface
 
+For whoever writes Python against icrl: every public name, with what it takes and returns.
+
 Made by `python docs/build_api.py` from the code. These names are all there is to `icrl`; each is imported from its
 room when it is first used. Settings are explained by `icrl learn --help`, and where they are defined:
 [`src/icrl/config.py`](../src/icrl/config.py).

@@ -54,6 +54,18 @@ def test_every_number_of_a_search_is_explained(tmp_path):
     assert logged <= explained
 
 
+STARTS = {"index.md", "tutorial.md"}
+"""Pages that speak to every reader."""
+TO_FOLLOW = {"explain.md", "trust.md"}
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in DOCS.glob("*.md") if path.name not in STARTS | TO_FOLLOW))
+def test_a_page_opens_with_whom_it_is_for(page):
+    paragraphs = (DOCS / page).read_text().split("\n\n")
+    assert paragraphs[0].startswith("# ")
+    assert paragraphs[1].startswith("For who"), paragraphs[1][:80]
+
+
 LINK = re.compile(r"\]\(([^)#]+?)(?:#[^)]*)?\)")
 
 

@@ -149,8 +149,12 @@ def boundary(constraint: LearnedConstraint, pairs: Pairs, column: int, grid: Flo
     moved = along(pairs, column, grid)
     means = np.mean(constraint.feasibility(moved.observations, moved.actions), axis=1)
     crossings = [i for i in range(len(grid) - 1) if means[i] < constraint.threshold <= means[i + 1]]
-    return float((grid[crossings[-1]] + grid[crossings[-1] + 1]) / 2) if crossings else None
+    if crossings:
+        return float((grid[crossings[-1]] + grid[crossings[-1] + 1]) / 2)
+    return None
 
 
 def _share(judged: BoolArray) -> float | None:
-    return float(np.mean(judged)) if judged.size else None
+    if judged.size:
+        return float(np.mean(judged))
+    return None

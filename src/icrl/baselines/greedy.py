@@ -36,7 +36,10 @@ def learn_greedy(
 
 def freeze_findings(task: Task, form: TabularForm, found: GreedyConstraint, card: dict[str, Any]) -> LearnedConstraint:
     """A table over the states of the tabular form; its card lists the findings with the likelihood each gained."""
-    names = task.feature_names if form.sees_actions else task.observation_names
+    if form.sees_actions:
+        names = task.feature_names
+    else:
+        names = task.observation_names
     allowed = found.feasibility >= THRESHOLD  # [S, A]
     if not form.sees_actions:
         allowed = np.all(allowed, axis=1, keepdims=True)  # [S, 1]

@@ -15,8 +15,12 @@ from icrl.types import AnyArray, FloatArray, Pairs, Trajectories
 from icrl.words import one_line
 
 _TITLES = ("true constraint (never shown to the learner)", "learned constraint")
-_BINS, _POINTS, _MAP_CELLS = 60, 200, 100
-_MOST_PANELS, _MOST_PATHS, _MOST_STATES = 6, 10, 16
+_BINS = 60
+_POINTS = 200
+_MAP_CELLS = 100
+_MOST_PANELS = 6
+_MOST_PATHS = 10
+_MOST_STATES = 16
 
 
 def draw_constraint(
@@ -31,7 +35,9 @@ def draw_constraint(
 def _drawing_of(scenario: Scenario) -> Callable[..., None]:
     if scenario.task.name == "lap-grid":
         return _draw_lap
-    return _draw_plane if {"x", "y"} <= set(scenario.task.observation_names) else _draw_slices
+    if {"x", "y"} <= set(scenario.task.observation_names):
+        return _draw_plane
+    return _draw_slices
 
 
 def _draw_lap(
@@ -99,7 +105,10 @@ def _draw_slices(
     numeric = [i for i, c in enumerate(features.columns) if c < features.num_observations or not features.discrete]
     slices = [_slice(scenario, constraint, demos, samples, features.columns[i]) for i in numeric]
     order = np.argsort([-np.ptp(s.feasibility) for s in slices], kind="stable")[:_MOST_PANELS]
-    shape = (2, 3) if len(order) > 3 else (1, max(len(order), 1))
+    if len(order) > 3:
+        shape = (2, 3)
+    else:
+        shape = (1, max(len(order), 1))
     grid = np.atleast_1d(figure.subplots(*shape, sharey=True)).ravel()
     for axes, index in zip(grid, sorted(order), strict=False):
         _draw_slice(axes, slices[index], one_line(features.names[numeric[index]]))
@@ -163,7 +172,8 @@ def _draw_slice(axes: Any, part: _Slice, name: str) -> None:
 
 def _range(seen: FloatArray) -> tuple[float, float]:
     """The range of what was seen, widened on both sides: what is forbidden begins where the expert turned back."""
-    low, high = float(seen.min()), float(seen.max())
+    low = float(seen.min())
+    high = float(seen.max())
     margin = 0.35 * (high - low) or 1.0
     return low - margin, high + margin
 

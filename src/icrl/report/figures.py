@@ -60,10 +60,13 @@ def common_curves(group: Group, name: str) -> Curves | None:
     series = [(steps, values) for steps, values in series if len(steps) > 0]
     if not series:
         return None
-    low, high = max(s[0] for s, _ in series), min(s[-1] for s, _ in series)
+    low = max(s[0] for s, _ in series)
+    high = min(s[-1] for s, _ in series)
     union = np.unique(np.concatenate([s for s, _ in series]))
     steps = union[(union >= low) & (union <= high)]
-    return Curves(steps, np.stack([np.interp(steps, s, v) for s, v in series])) if len(steps) else None
+    if len(steps):
+        return Curves(steps, np.stack([np.interp(steps, s, v) for s, v in series]))
+    return None
 
 
 def draw_learning_curves(groups: Sequence[Group], references: dict[str, dict[str, float]], path: Path) -> list[Path]:
@@ -159,7 +162,10 @@ def draw_band(axes: Any, curves: Curves, colour: str, label: str) -> None:
 def _draw_strip(axes: Any, row: int, values: FloatArray, colour: str) -> None:
     interval = stratified_bootstrap([values], interquartile_mean, resamples=2_000)
     # dots are spread in seed order, so that seeds with the same score stay visible
-    heights = row + np.linspace(-0.22, 0.22, len(values)) if len(values) > 1 else np.array([row])
+    if len(values) > 1:
+        heights = row + np.linspace(-0.22, 0.22, len(values))
+    else:
+        heights = np.array([row])
     if len(values) > 1:  # one seed says nothing of how far seeds differ
         ends = [interval.low, interval.high]
         axes.plot(ends, [row, row], color=colour, lw=9, alpha=0.25, solid_capstyle="butt")

@@ -52,7 +52,9 @@ class RunRecord:
     def verdict(self) -> str | None:
         """How far to trust the run's constraint, where it was judged."""
         trust = self.evaluation.get("trust", {})
-        return str(trust["verdict"]) if "verdict" in trust else None
+        if "verdict" in trust:
+            return str(trust["verdict"])
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +151,8 @@ def _read(path: Path) -> RunRecord:
     config = run.config()
     try:
         label = config.get("label") or _default_label(config)
-        task, seed = str(config["task"]), int(config["seed"])
+        task = str(config["task"])
+        seed = int(config["seed"])
     except KeyError as error:
         raise InputError(f"{path / CONFIG} has no entry {error}: expected the configuration of a run.") from error
     return RunRecord(

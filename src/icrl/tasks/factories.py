@@ -57,7 +57,10 @@ class FunctionEnv:
 
     def __call__(self, render_mode: str | None = None) -> Env:
         """Call the function; it is told the render mode if it has a parameter of that name."""
-        wanted = {"render_mode": render_mode} if render_mode is not None and self._takes_render_mode() else {}
+        if render_mode is not None and self._takes_render_mode():
+            wanted = {"render_mode": render_mode}
+        else:
+            wanted = {}
         with blamed(f"{self.name}()"):
             env = self.function(**wanted)
         if not isinstance(env, gym.Env):
@@ -90,7 +93,8 @@ def _blame(where: str, error: Exception) -> InputError:
     place = f"{os.path.basename(frame.filename)}, line {frame.lineno}, in {frame.name}"
     text = str(error)
     if isinstance(error, SyntaxError) and error.filename:  # what failed is the reader: the fault is in what it read
-        place, text = f"{os.path.basename(error.filename)}, line {error.lineno}", error.msg
+        place = f"{os.path.basename(error.filename)}, line {error.lineno}"
+        text = error.msg
     reason = " ".join(text.split())[:300] or "no message"
     return InputError(
         f"{where} raised {type(error).__name__}: {reason} ({place}). Mend it, or try it by itself in Python to see the "
@@ -138,7 +142,10 @@ def find_object(name: str, kind: str) -> Any:
     found: Any = _import(module_name, name)
     for part in attribute.split("."):
         if not hasattr(found, part):
-            known = [each for each in vars(found) if not each.startswith("_")] if hasattr(found, "__dict__") else []
+            if hasattr(found, "__dict__"):
+                known = [each for each in vars(found) if not each.startswith("_")]
+            else:
+                known = []
             raise unknown_name(f"{kind} of {module_name}", attribute, known)
         found = getattr(found, part)
     return found

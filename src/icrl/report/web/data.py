@@ -64,7 +64,9 @@ def score_of(run: RunRecord, name: str) -> float | None:
     """A final score, of the agent or of its constraint."""
     scores = run.scores or {}
     found = scores.get(name, run.constraint_scores.get(name))
-    return None if found is None else float(found)
+    if found is None:
+        return None
+    return float(found)
 
 
 def rounded(value: Any) -> float | None:
