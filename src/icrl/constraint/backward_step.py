@@ -257,10 +257,9 @@ def _log_zeta(params: Params, steps: Steps, config: BackwardConfig) -> jax.Array
 def _measure(params: Params, samples: Steps, config: BackwardConfig) -> dict[str, jax.Array]:
     """Both KLs from θ̄ to θ on S, in the unit of the limits, and the effective sample size."""
     log_omega = log_trajectory_weights(_log_zeta(params, samples, config), samples.old_log_zeta, samples.mask)
+    length: jax.Array | float = 1.0
     if config.kl_unit is KLUnit.step:
         length = mean_length(samples.mask)
-    else:
-        length = 1.0
     return {
         "kl_old_new": kl_old_new(log_omega) / length,
         "kl_new_old": kl_new_old(log_omega) / length,

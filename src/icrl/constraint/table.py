@@ -29,10 +29,9 @@ class Table:
         """Validate."""
         for name, array in (("rows", self.rows), ("feasibility", self.feasibility)):
             if not isinstance(array, np.ndarray) or array.dtype != np.float32 or array.ndim != 2 or 0 in array.shape:
+                kind = type(array).__name__
                 if isinstance(array, np.ndarray):
                     kind = f"{array.dtype} {list(array.shape)}"
-                else:
-                    kind = type(array).__name__
                 raise InputError(f"a table's {name} must be a float32 array [S, n] with S, n >= 1, got {kind}.")
         if len(self.rows) != len(self.feasibility):
             raise InputError(f"a table has {len(self.rows)} places but {len(self.feasibility)} rows of feasibility.")
