@@ -14,7 +14,7 @@ STATE := $(shell $(BIN)/python -c 'import icrl, os, sys; \
 	here = os.path.realpath(icrl.__file__).startswith(os.path.realpath(".") + os.sep); \
 	print("good" if here and "$(WANTED)" in ("", "%d.%d" % sys.version_info[:2]) else "broken")' 2>/dev/null)
 
-.PHONY: help demo test coverage run-coverage test-slow test-extras system-browser run-extras docs build-docs lint types bench mutants check force
+.PHONY: help demo test coverage run-coverage test-slow test-extras test-wheels system-browser run-extras docs build-docs lint types bench mutants check force
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -31,8 +31,8 @@ test-slow: $(STAMP) ## the slow tests: whole learning runs
 	$(BIN)/python -m pytest -n 2 -m slow
 
 # A .venv of its own: make test, and the product, must do without what the extras bring.
-test-extras: system-browser ## tests of what needs extras (SB3, ONNX, loggers, sweeps, the site, the page in Chromium), in .venv-extras
-	@$(MAKE) --no-print-directory VENV=.venv-extras EXTRAS=dev,docs,sb3,onnx,pandas,tensorboard,wandb,sweep,browser run-extras
+test-extras: system-browser ## tests of what needs extras (SB3, ONNX, loggers, sweeps, Ray, notebooks, the site, the page in Chromium), in .venv-extras
+	@$(MAKE) --no-print-directory VENV=.venv-extras EXTRAS=dev,docs,sb3,onnx,pandas,tensorboard,wandb,sweep,ray,browser,notebooks run-extras
 
 # The page is looked at in a real browser, which pip does not bring: Debian's, installed where it is missing.
 system-browser:
@@ -43,6 +43,11 @@ system-browser:
 
 run-extras: $(STAMP)
 	$(BIN)/python -m pytest tests/extras
+
+# As a stranger gets it: the built wheel, without constraints.txt, in environments of its own (downloads a few GB).
+PYTHONS ?= $(PYTHON)
+test-wheels: $(STAMP) ## the built wheel in clean environments: make test-wheels PYTHONS="python3.11 python3.12 python3.13"
+	$(BIN)/python benchmarks/wheels.py $(PYTHONS)
 
 docs: ## the documentation as a site, built into site/ (open site/index.html), in .venv-docs
 	@$(MAKE) --no-print-directory VENV=.venv-docs EXTRAS=docs build-docs

@@ -11,9 +11,10 @@ import icrl
 
 TARGET = Path(__file__).with_name("api.md")
 GROUPS = {
-    "Learn": ("learn_constraint", "run", "RunResult", "preset", "LearnConfig", "Method"),
-    "Look on, and look back": ("Callback", "StopRun", "load_results"),
-    "Tasks": ("make_task", "task_from_env", "make_scenario", "Task"),
+    "Learn": ("run", "RunResult", "learn_constraint", "preset", "LearnConfig", "Method"),
+    "Judge, read, compare": ("evaluate", "Evaluation", "explain", "suite", "SuiteResult", "load_results"),
+    "Look on": ("Callback", "SuiteCallback", "StopRun"),
+    "Tasks": ("make_task", "task_from_env", "make_scenario", "Task", "EnvOptions"),
     "Demonstrations": (
         "load_demos", "ColumnMapping", "save_demos", "shipped_demos", "Demonstrations", "Trajectories",
     ),

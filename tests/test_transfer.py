@@ -13,9 +13,10 @@ from icrl.constraint.features import select_features
 from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.constraint.network import Layer
 from icrl.errors import InputError
+from icrl.experiment.directory.provenance import open_constraint
 from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.experiment.run.constraint_scores import forbidden_share, over_constraint
-from icrl.experiment.run.making import check_method, open_constraint
+from icrl.experiment.run.making import check_method
 from icrl.experiment.run.one_run import run_learning
 from icrl.methods.pressing import method_of, pressure_of, transfer
 from icrl.methods.registry import preset

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn, TextIO
 
-from icrl.errors import InputError, InputWarning, unknown_name
+from icrl.errors import InputError, InputWarning, naming_the_extra, unknown_name
 from icrl.files import reason_of
 from icrl.interrupts import (
     heed_interrupts,
@@ -80,9 +80,10 @@ def _run(arguments: list[str]) -> None:
     if arguments[0] not in VERBS:
         raise unknown_name("verb", arguments[0], VERBS)
     configure_numpy()
-    verb = import_module(f"icrl.verbs.{arguments[0]}")
+    with naming_the_extra():
+        verb = import_module(f"icrl.verbs.{arguments[0]}")
     heed_interrupts()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), naming_the_extra():
         warnings.showwarning = _show_warning
         verb.run(arguments[1:])
 

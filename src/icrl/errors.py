@@ -1,7 +1,20 @@
 """Errors for bad input: what was expected, what came, what to do. The CLI prints them without a traceback."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+LEARN = {
+    "jax": "jax",
+    "jaxlib": "jax",
+    "optax": "optax",
+    "mujoco": "mujoco",
+    "scipy": "scipy",
+    "matplotlib": "matplotlib",
+    "PIL": "pillow",
+}
+"""Modules that the extra 'learn' brings, and the packages that hold them."""
 
 
 class InputError(ValueError):
@@ -21,3 +34,30 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     else:
         hint = "nothing is close to it."
     return InputError(f"unknown {kind} {name!r}: {hint} Known: {', '.join(options) or '(none)'}.")
+
+
+class MissingExtra(InputError, ImportError):
+    """A package is missing that an extra of ours brings."""
+
+
+@contextmanager
+def naming_the_extra() -> Iterator[None]:
+    """A module of the extra 'learn' that is missing in the block becomes a `MissingExtra`."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = LEARN.get((error.name or "").partition(".")[0])
+        if package is None:
+            raise
+        raise MissingExtra(
+            f"this needs {package}, which icrl alone does not bring: it is for using a constraint. "
+            "To learn, judge and draw: pip install 'icrl[learn]'."
+        ) from error
+
+
+def require_learn() -> None:
+    """Raise `MissingExtra` if a package of the extra 'learn' is missing; none is imported."""
+    with naming_the_extra():
+        for module in LEARN:
+            if find_spec(module) is None:
+                raise ModuleNotFoundError(f"No module named {module!r}", name=module)

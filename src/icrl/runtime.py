@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from icrl.errors import require_learn
 from icrl.versions import PACKAGE
 
 
@@ -19,7 +20,9 @@ def configure_jax() -> None:
     """Set flags before JAX is imported; keep compiled functions in the user's cache directory.
 
     Kernels at this size are too small to share among threads: two processes with one thread each beat one with two.
+    Where JAX and the rest of the extra 'learn' are not installed, that is said here, before any work.
     """
+    require_learn()
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     flags = os.environ.get("XLA_FLAGS", "")
     if "xla_cpu_multi_thread_eigen" not in flags:

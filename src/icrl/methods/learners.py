@@ -17,6 +17,7 @@ from icrl.learn import learn
 from icrl.methods.icrl import ICRL
 from icrl.methods.record import Method, Presses
 from icrl.rounds import Round, num_rounds
+from icrl.state import LearnState
 from icrl.tasks.task import Task
 from icrl.transfer import AgentRound, OnProgress, Pressure, train_under
 from icrl.types import CostFunction, FloatArray, Trajectories
@@ -40,6 +41,20 @@ class Snapshot(NamedTuple):
 
 
 OnSnapshot = Callable[[Snapshot], None]
+Carried = LearnState | AgentRound
+"""What goes from round to round: of Algorithm 1, or of the forward step alone."""
+
+
+class Continuation(NamedTuple):
+    """What it takes to go on with a run another time."""
+
+    restored: Carried | None = None
+    """Go on from here; None: from the beginning."""
+    on_state: Callable[[Carried], None] = lambda _: None
+    """Told after every round, when its snapshot is over, what would be gone on from."""
+
+
+FROM_THE_START = Continuation()
 
 
 class Learner(Protocol):
@@ -54,6 +69,7 @@ class Learner(Protocol):
         card: dict[str, Any],
         on_snapshot: OnSnapshot,
         on_progress: OnProgress,
+        continuation: Continuation = FROM_THE_START,
     ) -> Snapshot:
         """Run to the end of `config.steps`."""
 
@@ -72,6 +88,7 @@ def run_rounds(
     card: dict[str, Any],
     on_snapshot: OnSnapshot,
     on_progress: OnProgress,
+    continuation: Continuation = FROM_THE_START,
     objective: Objective = loss,
     to_bonus: Callable[[CostFunction], CostFunction] | None = None,
 ) -> Snapshot:
@@ -100,7 +117,21 @@ def run_rounds(
     def round_done(last: Round) -> None:
         on_snapshot(snapshot(last))
 
-    return snapshot(learn(task, demos, config, seed, round_done, on_progress, objective, to_bonus))
+    restored = continuation.restored
+    assert restored is None or isinstance(restored, LearnState)
+    last = learn(
+        task,
+        demos,
+        config,
+        seed,
+        round_done,
+        on_progress,
+        objective,
+        to_bonus,
+        restored=restored,
+        on_state=continuation.on_state,
+    )
+    return snapshot(last)
 
 
 def run_nominal(
@@ -111,9 +142,10 @@ def run_nominal(
     card: dict[str, Any],
     on_snapshot: OnSnapshot,
     on_progress: OnProgress,
+    continuation: Continuation = FROM_THE_START,
 ) -> Snapshot:
     """No constraint at all: the reference line. Demonstrations are not looked at."""
-    return run_agent(Pressure(), None, task, config, seed, {}, on_snapshot, on_progress)
+    return run_agent(Pressure(), None, task, config, seed, {}, on_snapshot, on_progress, continuation)
 
 
 def run_greedy(
@@ -124,15 +156,19 @@ def run_greedy(
     card: dict[str, Any],
     on_snapshot: OnSnapshot,
     on_progress: OnProgress,
+    continuation: Continuation = FROM_THE_START,
 ) -> Snapshot:
-    """Greedy inference in the task's tabular form; then, for the scores, an agent under what it found."""
+    """Greedy inference in the task's tabular form; then, for the scores, an agent under what it found.
+
+    The inference is exact and takes seconds: a run that goes on makes it again.
+    """
     constraint, found = learn_greedy(task, demos, card)
     metrics = {
         "constraint/findings": len(found.findings),
         "constraint/log_likelihood_gain": sum(f.gain for f in found.findings),
     }
     pressure = Pressure(cost=constraint.cost)
-    return run_agent(pressure, constraint, task, config, seed, metrics, on_snapshot, on_progress)
+    return run_agent(pressure, constraint, task, config, seed, metrics, on_snapshot, on_progress, continuation)
 
 
 def run_agent(
@@ -144,6 +180,7 @@ def run_agent(
     metrics: dict[str, Any],
     on_snapshot: OnSnapshot,
     on_progress: OnProgress,
+    continuation: Continuation = FROM_THE_START,
 ) -> Snapshot:
     """The forward step alone, under a pressure that does not change; `constraint`, if any, is what is saved with it."""
 
@@ -154,8 +191,11 @@ def run_agent(
 
     def round_done(last: AgentRound) -> None:
         on_snapshot(snapshot(last))
+        continuation.on_state(last)
 
-    return snapshot(train_under(pressure, task, config, seed, round_done, on_progress))
+    restored = continuation.restored
+    assert restored is None or isinstance(restored, AgentRound)
+    return snapshot(train_under(pressure, task, config, seed, round_done, on_progress, restored))
 
 
 def learner_of(method: Method) -> Learner:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from icrl.errors import naming_the_extra
 from icrl.files import write_through
 
 _LETTERS = {"text.parse_math": False, "text.usetex": False}
@@ -18,9 +19,10 @@ def blank_figure(
     size: tuple[float, float], style: dict[str, Any] | None = None, layout: Any = "constrained"
 ) -> Iterator[Any]:
     """A figure to draw on, and within the block to save."""
-    import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    with naming_the_extra():
+        import matplotlib as mpl
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
 
     with mpl.rc_context({**(style or {}), **_LETTERS}):
         figure = Figure(figsize=size, layout=layout)

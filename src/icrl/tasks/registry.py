@@ -6,7 +6,7 @@ Any other name is that of a user's own environment: a registered Gymnasium id, o
 import importlib
 from typing import cast
 
-from icrl.errors import InputError, unknown_name
+from icrl.errors import InputError, naming_the_extra, unknown_name
 from icrl.tasks.options import EnvOptions, name_list
 from icrl.tasks.shapes.names import FAMILY, NAMES
 from icrl.tasks.task import Scenario, Task
@@ -32,10 +32,11 @@ def make_scenario(name: str, options: EnvOptions | None = None) -> Scenario:
                 "--feature-names, --processes and --env-timeout are for environments of your own."
             )
         module, function = SCENARIOS[name].split(":")
-        factory = getattr(importlib.import_module(module), function)
-        if name.startswith(FAMILY):
-            return cast(Scenario, factory(name))
-        return cast(Scenario, factory())
+        with naming_the_extra():
+            factory = getattr(importlib.import_module(module), function)
+            if name.startswith(FAMILY):
+                return cast(Scenario, factory(name))
+            return cast(Scenario, factory())
     from icrl.tasks.factories import close_ids, is_own_name
     from icrl.tasks.own import make_own_task
 

@@ -28,7 +28,7 @@ def run(arguments: list[str]) -> None:
         raise InputError(f"--out {out}: the suffix is {out.suffix!r}, expected .onnx.")
     from rich.console import Console
 
-    from icrl.experiment.run.making import open_constraint
+    from icrl.experiment.directory.provenance import open_constraint
     from icrl.interop.onnx_export import export_onnx
 
     constraint = open_constraint(str(args.directory))

@@ -2,16 +2,12 @@
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from icrl.config import require
 from icrl.errors import InputError
-from icrl.words import say
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from icrl.demos.dataset import Demonstrations
     from icrl.demos.formats_table import ColumnMapping
     from icrl.tasks.options import EnvOptions
@@ -68,18 +64,6 @@ def find_demos(
     from icrl.experiment.run.inputs import open_demos, open_demos_if_any
 
     return open_demos(path, scenario, columns) if needed else open_demos_if_any(path, scenario, columns)
-
-
-def keep_record(path: Path, content: dict[str, Any], console: "Console") -> None:
-    """Write what a verb found beside what it read. A run that may not be written can still
-    be read: then say so."""
-    from icrl.files import NotWritten
-    from icrl.json_files import write_json
-
-    try:
-        write_json(path, content)
-    except NotWritten as error:
-        say(console, f"This is shown, but not kept: {error}", "yellow")
 
 
 def as_folder(name: str) -> str:

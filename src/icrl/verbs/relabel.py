@@ -31,7 +31,7 @@ def run(arguments: list[str]) -> None:
     from rich.console import Console
     from rich.progress import Progress
 
-    from icrl.experiment.run.making import open_constraint
+    from icrl.experiment.directory.provenance import open_constraint
     from icrl.interop.relabel import relabel_minari
 
     console = Console(highlight=False, soft_wrap=True)

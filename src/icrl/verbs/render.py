@@ -7,7 +7,6 @@ import tyro
 from tyro.conf import Positional
 
 from icrl.verbs.inputs import require_counts
-from icrl.verbs.run_page import write_run_page
 from icrl.words import say
 
 
@@ -41,6 +40,7 @@ def run(arguments: list[str]) -> None:
     from rich.progress import Progress
 
     from icrl.report.animation import render_run
+    from icrl.report.kept import write_run_page
 
     console = Console()
     with Progress(console=console, transient=True) as bar:

@@ -1,7 +1,7 @@
 """`icrl sweep TASK --space space.toml`."""
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,7 +11,9 @@ from tyro.conf import Positional
 from icrl.config import require
 from icrl.methods.icrl import ICRL
 from icrl.methods.registry import help_text
-from icrl.verbs.inputs import as_folder, find_demos, find_scenario
+from icrl.runtime import configure_jax
+from icrl.tasks.options import EnvOptions
+from icrl.verbs.inputs import Columns, as_folder, find_demos, find_scenario
 from icrl.versions import PACKAGE
 from icrl.words import say
 
@@ -32,6 +34,10 @@ class SweepArgs:
     jobs: int = 1
     """Trials at once. Several processes, or machines that share the folder, may work on one sweep
     too."""
+    engine: Literal["processes", "ray"] = "processes"
+    """Where runs run: processes of this machine, or a Ray cluster (extra ray; docs/scale.md)."""
+    address: str | None = None
+    """Of the Ray cluster: HOST:PORT, or auto for the one that this machine belongs to; None: one of this machine."""
     seeds: int = 1
     """Runs of a trial; two or more also say whether seeds agree."""
     method: Annotated[str, tyro.conf.arg(help=help_text(sweepable=True))] = ICRL.name
@@ -48,6 +54,8 @@ class SweepArgs:
     """Seed of what is tried."""
     out: Path | None = None
     """Folder of the sweep; None: runs/sweep-TASK-METHOD."""
+    env: Annotated[EnvOptions, tyro.conf.arg(name="")] = field(default_factory=EnvOptions)
+    columns: Columns = field(default_factory=Columns)
 
 
 def run(arguments: list[str]) -> None:
@@ -55,10 +63,13 @@ def run(arguments: list[str]) -> None:
     args = tyro.cli(SweepArgs, prog="icrl sweep", args=arguments)
     for name in ("trials", "jobs", "seeds", "episodes"):
         require(getattr(args, name) >= 1, name, getattr(args, name), "an integer >= 1")
+    configure_jax()
+
     from rich.console import Console
 
     from icrl.errors import InputError
     from icrl.experiment.directory.spec import RunSpec
+    from icrl.experiment.engine.ray_engine import find_engine
     from icrl.experiment.suite.sweep import TRUTH, Sweep, num_done, open_study, run_sweep
     from icrl.experiment.suite.sweep_space import read_space
     from icrl.methods.registry import open_method, preset
@@ -66,8 +77,8 @@ def run(arguments: list[str]) -> None:
 
     console = Console()
     space = read_space(args.space)
-    scenario = find_scenario(args.task)
-    demos, source = find_demos(args.demos, scenario)
+    scenario = find_scenario(args.task, args.env)
+    demos, source = find_demos(args.demos, scenario, args.columns.mapping())
     if not open_method(args.method).sweepable or demos is None:
         raise InputError(f"--method {args.method} has no constraint to sweep the settings of.")
     if args.objective == TRUTH and not scenario.truth_known:
@@ -81,9 +92,11 @@ def run(arguments: list[str]) -> None:
         config=preset(args.preset, args.task, args.method),
         demos=source,
         episodes=args.episodes,
+        env=args.env,
     )
     sweep = Sweep(spec=spec, space=space, scenario=scenario, directory=directory, trials=args.trials,
-                  seeds=args.seeds, jobs=args.jobs, objective=args.objective)  # fmt: skip
+                  seeds=args.seeds, jobs=args.jobs, objective=args.objective,
+                  engine=find_engine(args.engine, args.address, args.jobs))  # fmt: skip
 
     def tell(text: str) -> None:
         say(console, text)

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
+from icrl.api.running import run
 from icrl.errors import InputError
 from icrl.experiment.directory.run_directory import RunDirectory
-from icrl.experiment.run.api import run
 from icrl.experiment.run.callbacks import Callback, Callbacks, StopRun
 from icrl.experiment.run.loggers import CsvLogger, Guarded, make_logger
 from icrl.experiment.run.one_run import run_learning

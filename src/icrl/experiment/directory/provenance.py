@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from icrl.constraint.learned import LearnedConstraint, load_constraint
+from icrl.constraint.learned import CARD, LearnedConstraint, load_constraint
 from icrl.errors import InputError
 from icrl.experiment.directory.run_directory import CONSTRAINT
 from icrl.tasks.task import Task
@@ -18,6 +18,19 @@ _COMPARED = ("task", "method", "preset", "seed")
 def config_digest(config: Any) -> str:
     """SHA-256 of a run's settings, as its `config.json` holds them."""
     return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
+
+
+def open_constraint(source: str) -> LearnedConstraint:
+    """A constraint from its own folder, or from the run directory that learned it."""
+    path = Path(source)
+    if (path / CONSTRAINT / CARD).exists():
+        return load_constraint(path / CONSTRAINT)
+    if not (path / CARD).exists():
+        raise InputError(
+            f"{path} holds no constraint: expected a run directory with {CONSTRAINT}/ in it, or the folder with "
+            f"{CARD} itself. Learn one with icrl learn."
+        )
+    return load_constraint(path)
 
 
 def constraint_of_run(

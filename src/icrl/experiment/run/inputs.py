@@ -1,6 +1,7 @@
 """What a run starts from: a scenario by name, and demonstrations, given or shipped, checked against it."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -115,12 +116,21 @@ def _require_elsewhere(directory: Path | None, name: str) -> None:
             )
 
 
-def with_truth(scenario: Scenario, name: str) -> Scenario:
-    """The same scenario with a true constraint that the user knows, `module:function`: for judging alone.
+Forbids = Callable[[AnyArray, AnyArray], Any]
+"""Observations [n, o] and actions [n, a] ([n] when discrete) in, [n] booleans out: True where forbidden."""
+
+
+def with_truth(scenario: Scenario, truth: str | Forbids) -> Scenario:
+    """The same scenario with a true constraint that the user knows, a function or `module:function`: for judging alone.
 
     The function sees loose pairs, observations [n, o] and actions [n, a] ([n] when discrete), and says [n] booleans.
     """
-    function = find_function(name)
+    if isinstance(truth, str):
+        name = truth
+        function = find_function(name)
+    else:
+        name = getattr(truth, "__name__", "the truth")
+        function = truth
 
     def violates(observations: AnyArray, actions: AnyArray) -> BoolArray:
         shape = np.shape(observations)[:-1]

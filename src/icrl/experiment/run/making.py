@@ -5,35 +5,27 @@ but is made here, where the scenario is at hand; it is a line to compare with, n
 """
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from icrl.config import LearnConfig
 from icrl.constraint.backward_step import check_limits
 from icrl.constraint.features import select_features
-from icrl.constraint.learned import CARD, LearnedConstraint, load_constraint
+from icrl.constraint.learned import LearnedConstraint
 from icrl.demos.collect import true_cost
 from icrl.demos.dataset import Demonstrations, check_against
 from icrl.errors import InputError
-from icrl.experiment.directory.run_directory import CONSTRAINT
-from icrl.methods.learners import OnSnapshot, Snapshot, learner_of, run_agent
+from icrl.methods.learners import (
+    FROM_THE_START,
+    Continuation,
+    OnSnapshot,
+    Snapshot,
+    learner_of,
+    run_agent,
+)
 from icrl.methods.pressing import pressure_of
 from icrl.methods.registry import find_method
 from icrl.tasks.task import Scenario
 from icrl.transfer import OnProgress, Pressure
-
-
-def open_constraint(source: str) -> LearnedConstraint:
-    """A constraint from its own folder, or from the run directory that learned it."""
-    path = Path(source)
-    if (path / CONSTRAINT / CARD).exists():
-        return load_constraint(path / CONSTRAINT)
-    if not (path / CARD).exists():
-        raise InputError(
-            f"{path} holds no constraint: expected a run directory with {CONSTRAINT}/ in it, or the folder with "
-            f"{CARD} itself. Learn one with icrl learn."
-        )
-    return load_constraint(path)
 
 
 def check_method(
@@ -71,6 +63,7 @@ def run_method(
     card: dict[str, Any],
     on_snapshot: OnSnapshot,
     on_progress: OnProgress,
+    continuation: Continuation = FROM_THE_START,
 ) -> Snapshot:
     """Run to the end of `config.steps`; with a `constraint`, transfer it instead of learning one."""
     check_method(method, scenario, demos, constraint, config)
@@ -78,11 +71,11 @@ def run_method(
         matched = constraint.for_task(scenario.task)
         kept = replace(matched, card={**matched.card, "transfer": card})
         pressure = pressure_of(matched, method)
-        return run_agent(pressure, kept, scenario.task, config, seed, {}, on_snapshot, on_progress)
+        return run_agent(pressure, kept, scenario.task, config, seed, {}, on_snapshot, on_progress, continuation)
     record = find_method(method)
     if demos is None or not record.needs_demos:
         pressure = Pressure()
         if record.needs_truth:
             pressure = Pressure(cost=true_cost(scenario))
-        return run_agent(pressure, None, scenario.task, config, seed, {}, on_snapshot, on_progress)
-    return learner_of(record)(scenario.task, demos, config, seed, card, on_snapshot, on_progress)
+        return run_agent(pressure, None, scenario.task, config, seed, {}, on_snapshot, on_progress, continuation)
+    return learner_of(record)(scenario.task, demos, config, seed, card, on_snapshot, on_progress, continuation)

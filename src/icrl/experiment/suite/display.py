@@ -3,16 +3,17 @@
 import time
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from icrl.experiment.directory.run_directory import RunDirectory
+from icrl.experiment.directory.run_directory import ERROR, RunDirectory
 from icrl.experiment.engine.engine import Job
 from icrl.experiment.suite.statistics import num_collapsed
-from icrl.experiment.suite.suite import ERROR, Outcome, PlannedRun
+from icrl.experiment.suite.suite import Outcome, PlannedRun
 from icrl.types import NOMINAL
 from icrl.words import say, shown
 
@@ -68,9 +69,8 @@ class SuiteDisplay:
         if run.finished:
             scores = run.scores()
             self._print(
-                f"finished  {job.name}  true return {scores['true_return']:,.1f}  violation rate "
-                f"{scores['violation_rate']:.4f}  {scores['seconds']:,.0f} s ({scores['steps_per_second']:,.0f}/s)"
-                f"  {self._time_left()}"
+                f"finished  {job.name}  {_in_words(scores)}  {scores['seconds']:,.0f} s "
+                f"({scores['steps_per_second']:,.0f}/s)  {self._time_left()}"
             )
         else:
             self._print(f"failed    {job.name}  {last_words(run.path)}")
@@ -99,8 +99,9 @@ class SuiteDisplay:
         failed = sum(run.directory.name in self.failed for run in runs)
         now = [f"seed {run.spec.seed} {self._share(run):.0%}" for run in runs if run.directory.name in self.running]
         values = ["-"] * 4
-        if scores:
-            returns, rates = (np.array([s[name] for s in scores]) for name in ("true_return", "violation_rate"))
+        known = [s for s in scores if s["true_return"] is not None]
+        if known:
+            returns, rates = (np.array([s[name] for s in known]) for name in ("true_return", "violation_rate"))
             expert = scores[0]["expert_return"]
             values = [
                 f"{returns.mean():,.1f}",
@@ -120,7 +121,8 @@ class SuiteDisplay:
         """Violation rate of the suite's agents that know of no constraint; None: none is finished."""
         runs = [RunDirectory(run.directory) for run in self.runs if run.spec.label == NOMINAL]
         rates = [run.scores()["violation_rate"] for run in runs if run.finished]
-        return float(np.mean(rates)) if rates else None
+        known = [rate for rate in rates if rate is not None]
+        return float(np.mean(known)) if known else None
 
     def _share(self, run: PlannedRun) -> float:
         """How much of the run is done, by its metrics."""
@@ -152,6 +154,13 @@ def print_outcome(outcome: Outcome, out: Path, console: Console) -> None:
     ]
     for line in lines:
         say(console, line)
+
+
+def _in_words(scores: dict[str, Any]) -> str:
+    """How a run ended; where nobody knows the truth, what its agent earns."""
+    if scores["true_return"] is None:
+        return f"return {scores['nominal_return']:,.1f} (the truth is not known)"
+    return f"true return {scores['true_return']:,.1f}  violation rate {scores['violation_rate']:.4f}"
 
 
 def last_words(directory: Path) -> str:

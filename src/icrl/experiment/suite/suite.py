@@ -3,28 +3,28 @@
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from icrl.config import LearnConfig
 from icrl.constraint.learned import TENSORS
+from icrl.demos.formats_table import ColumnMapping
 from icrl.errors import InputError, unknown_name
+from icrl.experiment.directory.checkpoint import checkpoints, flat
 from icrl.experiment.directory.lock import HOLDER, LOCK, only_one, require_unlocked
-from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, METRICS, POLICY, SCORES, RunDirectory
+from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, ERROR, RUN_FILES, SCORES, RunDirectory
 from icrl.experiment.directory.spec import RunSpec
-from icrl.experiment.engine.engine import Job, Watcher, run_jobs
+from icrl.experiment.engine.engine import Engine, Job, Watcher, run_jobs
 from icrl.experiment.run.inputs import open_demos_if_any
 from icrl.files import make_folder, move_into_place, write_whole
 from icrl.json_files import to_json, write_json
 from icrl.methods.icrl import ICRL
 from icrl.methods.registry import preset
+from icrl.tasks.options import EnvOptions
 from icrl.tasks.registry import make_scenario
-from icrl.visited import VISITED
 
-ERROR, COMMAND = "error.txt", "command.txt"
-_OURS = {CONFIG, METRICS, POLICY, CONSTRAINT, ERROR, VISITED, "constraint.png"}
-"""All that a run that did not finish may have left behind."""
+COMMAND = "command.txt"
 
 Change = Callable[[LearnConfig], LearnConfig]
 
@@ -57,6 +57,10 @@ class Entry:
     borrow: str | None = None
     """`SUITE/LABEL`: where the directory SUITE beside this suite's holds a finished run LABEL with the same seed (the
     same task, method, settings and demonstrations), that run is used, and none is made."""
+    columns: ColumnMapping | None = None
+    """Which column of a table of demonstrations holds what; None: told by their names."""
+    env: EnvOptions = field(default_factory=EnvOptions)
+    """What is said of a user's own environment."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,13 +122,13 @@ def expand(
         raise unknown_name("entry", sorted(unknown)[0], [entry.label for entry in suite.entries])
     wanted = {*only, *(entry.source for entry in suite.entries if entry.label in only)}
     entries = [entry for entry in suite.entries if not only or entry.label in wanted]
-    demos = {(e.task, e.demos): open_demos_if_any(e.demos, make_scenario(e.task))[1] for e in entries}
+    demos = {e.label: open_demos_if_any(e.demos, make_scenario(e.task, e.env), e.columns)[1] for e in entries}
     runs: list[PlannedRun] = []
     for seed in range(seeds or max(entry.seeds for entry in entries)):
         learned: dict[str, Path] = {}
         for entry in entries:
             if seed < (seeds or entry.seeds):
-                directory, shown = out / _run_name(entry, seed), demos[entry.task, entry.demos]
+                directory, shown = out / _run_name(entry, seed), demos[entry.label]
                 learned[entry.label] = _borrowed(entry, seed, steps, shown, directory) or directory
                 if learned[entry.label] == directory:
                     source = None if entry.source is None else learned[entry.source]
@@ -146,6 +150,8 @@ def _spec(entry: Entry, seed: int, steps: int | None, demos: str | None, source:
         episodes=entry.episodes,
         label=entry.label,
         constraint=None if source is None else str(source),
+        env=entry.env,
+        columns=entry.columns,
     )
 
 
@@ -176,7 +182,8 @@ def _run_name(entry: Entry, seed: int) -> str:
 
 
 def make_ready(run: PlannedRun) -> bool:
-    """Does the run still have to be made? What an interrupted or failed attempt at it left behind is removed.
+    """Does the run still have to be made? What an interrupted or failed attempt left behind is removed,
+    unless the run can go on from there.
 
     Only a directory that is clearly such an attempt is touched; any other content is an `InputError`.
     """
@@ -193,7 +200,7 @@ def make_ready(run: PlannedRun) -> bool:
         _require_its_source(run)
         return False
     temporary = {name for name in found if name.startswith(".")}  # files that were being written
-    strange = found - _OURS - temporary
+    strange = found - RUN_FILES - temporary
     first_files = (LOCK, HOLDER, f".{CONFIG}", f".{HOLDER}")
     begun = CONFIG in found or ERROR in found or all(name.startswith(first_files) for name in found)
     if strange or not begun:
@@ -201,7 +208,8 @@ def make_ready(run: PlannedRun) -> bool:
             f"{directory} holds files that no run of this suite wrote ({', '.join(sorted(strange or found)[:5])}): "
             "nothing was touched. Choose another --out, or move it away."
         )
-    shutil.rmtree(directory)
+    if CONFIG not in found or not checkpoints(directory):
+        shutil.rmtree(directory)
     return True
 
 
@@ -234,11 +242,19 @@ def _resolved(spec: RunSpec) -> RunSpec:
 
 
 def _differences(found: RunSpec, wanted: RunSpec) -> str:
-    old, new = _flat(to_json(found)), _flat(to_json(wanted))
+    old = flat(to_json(found))
+    new = flat(to_json(wanted))
     return ", ".join([f"{key} {old.get(key)!r} (now {new[key]!r})" for key in new if old.get(key) != new[key]][:5])
 
 
-def run_suite(runs: list[PlannedRun], out: Path, jobs: int, watcher: Watcher, command: str) -> Outcome:
+def run_suite(
+    runs: list[PlannedRun],
+    out: Path,
+    jobs: int,
+    watcher: Watcher,
+    command: str,
+    engine: Engine = run_jobs,
+) -> Outcome:
     """Make all runs that are not finished yet, `jobs` at a time; `out/scores.json` always holds what is finished."""
     if jobs < 1:
         raise InputError(f"--jobs must be an integer >= 1, got {jobs}.")
@@ -250,7 +266,7 @@ def run_suite(runs: list[PlannedRun], out: Path, jobs: int, watcher: Watcher, co
         _write_command(out, command)
         write_scores(out)
         try:
-            run_jobs(planned, jobs, recorder)
+            engine(planned, jobs, recorder)
         finally:
             for job in planned:
                 job.errors.unlink(missing_ok=True)
@@ -318,15 +334,8 @@ def _job(run: PlannedRun, todo: list[PlannedRun]) -> Job:
         message=json.dumps(to_json(run.spec)),
         errors=run.directory.with_name(f".{run.directory.name}.stderr"),
         after=tuple(name for name in run.after if name in names),
+        directory=run.directory,
     )
-
-
-def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
-    """Nested settings with dotted names."""
-    if not isinstance(value, dict):
-        return {prefix: value}
-    items = [_flat(item, f"{prefix}.{key}" if prefix else str(key)) for key, item in value.items()]
-    return {key: item for part in items for key, item in part.items()}
 
 
 def _is_file_name(label: str) -> bool:

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from icrl.config import LearnConfig, Weights
-from icrl.errors import unknown_name
+from icrl.errors import InputError, unknown_name
 from icrl.experiment.suite.suite import Entry, Suite
+from icrl.experiment.suite.suite_file import read_suite
 from icrl.methods.binary_classifier import BINARY_CLASSIFIER
 from icrl.methods.gail_constraint import GAIL_CONSTRAINT
 from icrl.methods.icrl import ICRL
@@ -222,7 +224,10 @@ SUITES: dict[str, Callable[[], Suite]] = {
 
 
 def find_suite(name: str) -> Suite:
-    """The suite of that name."""
+    """The suite of that name, or in the file of that name (`.toml`)."""
+    if name.endswith(".toml"):
+        return read_suite(Path(name))
     if name not in SUITES:
-        raise unknown_name("suite", name, SUITES)
+        error = unknown_name("suite", name, SUITES)
+        raise InputError(f"{error} A suite of your own is a file: my-suite.toml.")
     return SUITES[name]()

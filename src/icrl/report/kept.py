@@ -1,21 +1,30 @@
-"""The page of one run, written at its end and again whenever more is known of it."""
+"""What is written beside a run when it is over, and again whenever more is known of it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
+from rich.console import Console
+
+from icrl.experiment.directory.run_directory import RunDirectory
+from icrl.files import NotWritten
+from icrl.json_files import write_json
 from icrl.words import say
 
-if TYPE_CHECKING:
-    from rich.console import Console
+
+def keep_record(path: Path, content: dict[str, Any], console: Console) -> None:
+    """Write what was found beside what was read. A run that may not be written can still be read: then say so."""
+    try:
+        write_json(path, content)
+    except NotWritten as error:
+        say(console, f"This is shown, but not kept: {error}", "yellow")
 
 
-def write_run_page(directory: Path, console: "Console", animate: bool = False) -> None:
+def write_run_page(directory: Path, console: Console, animate: bool = False) -> None:
     """Write `report.html` into a finished run's directory and say where; what cannot be written is
     said too.
 
     The run itself is over and safe: nothing that goes wrong here may end in an error.
     """
-    from icrl.experiment.directory.run_directory import RunDirectory
     from icrl.report.page import write_run_page as write
 
     if not RunDirectory(directory).finished:
@@ -31,7 +40,7 @@ def write_run_page(directory: Path, console: "Console", animate: bool = False) -
     say(console, f"Open {path} in a browser")
 
 
-def _animate(directory: Path, console: "Console") -> None:
+def _animate(directory: Path, console: Console) -> None:
     from icrl.report.animation import render_small
 
     try:
