@@ -8,13 +8,13 @@ from typing import Any
 
 from runs_pages import write_page
 
+from icrl.api.explaining import load_run_demos
 from icrl.constraint.learned import load_constraint
 from icrl.experiment.directory.run_directory import CONSTRAINT
 from icrl.experiment.run.inputs import scenario_of_run
 from icrl.explain.reading import read_constraint
 from icrl.report.explain_summary import reading_as_json
 from icrl.report.records import RunRecord
-from icrl.api.explaining import load_run_demos
 from icrl.visited import VISITED, load_visited
 
 NOTE = (
