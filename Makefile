@@ -31,8 +31,8 @@ test-slow: $(STAMP) ## the slow tests: whole learning runs
 	$(BIN)/python -m pytest -n 2 -m slow
 
 # A .venv of its own: make test, and the product, must do without what the extras bring.
-test-extras: system-browser ## tests of what needs extras (SB3, ONNX, loggers, sweeps, notebooks, the site, the page in Chromium), in .venv-extras
-	@$(MAKE) --no-print-directory VENV=.venv-extras EXTRAS=dev,docs,sb3,onnx,pandas,tensorboard,wandb,sweep,browser,notebooks run-extras
+test-extras: system-browser ## tests of what needs extras (SB3, ONNX, loggers, sweeps, Ray, notebooks, the site, the page in Chromium), in .venv-extras
+	@$(MAKE) --no-print-directory VENV=.venv-extras EXTRAS=dev,docs,sb3,onnx,pandas,tensorboard,wandb,sweep,ray,browser,notebooks run-extras
 
 # The page is looked at in a real browser, which pip does not bring: Debian's, installed where it is missing.
 system-browser:

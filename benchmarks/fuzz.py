@@ -1,4 +1,4 @@
-"""Damaged files: demonstrations, constraints, policies, records, configurations. What becomes of each?
+"""Damaged files: demonstrations, constraints, policies, records, configurations, checkpoints. What becomes of each?
 
 Run `python benchmarks/fuzz.py --files 100000 --seed 0 --out results/reliability/fuzz.json`. Every file
 must be refused with an `InputError` or read as something whole. Counted are those that end in another
@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save as save_tensors
 
 from icrl.agent.policy_file import load_policy
 from icrl.cli import main as icrl
@@ -29,9 +31,14 @@ from icrl.constraint.learned import load_constraint
 from icrl.demos.dataset import shipped_demos
 from icrl.demos.formats import load_demos, save_demos
 from icrl.errors import InputError
+from icrl.experiment.directory import checkpoint
 from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.experiment.directory.spec import spec_from_json
+from icrl.experiment.run.callbacks import Callback
 from icrl.experiment.run.inputs import demos_of_run, scenario_of_run
+from icrl.experiment.run.keeping import SavedRun, identity
+from icrl.experiment.run.one_run import run_learning
+from icrl.json_files import to_json
 from icrl.report.records import read_groups
 from icrl.report.table import markdown_table, notes
 from icrl.tasks.lap_grid import lap_grid
@@ -54,6 +61,7 @@ NASTY: list[Any] = [
     None, True, 0, -1, 2**63, 10**400, 0.5, -1e308, 1e-320, float("nan"), float("inf"), "", "0", "\x1b[2J", "[/b]",
     "$x_{", "\ud800", "../..", "os:abort", [], [[]], {}, {"a": 1}, [None], ["x"] * 3,
 ]  # fmt: skip
+CHECKPOINT = "checkpoint.safetensors"
 VERB_EVERY = 250
 """A whole verb takes a thousand times as long as one file: every so many cases."""
 TASK = lap_grid().task
@@ -122,6 +130,8 @@ def damage_file(rng: np.random.Generator, path: Path) -> None:
         index = int(rng.integers(len(lines)))
         lines[index] = json.dumps(damage_json(rng, json.loads(lines[index])))
         path.write_text("\n".join(lines) + "\n")
+    elif path.name == CHECKPOINT and kind < 0.5:
+        _forge_checkpoint(rng, path)
     elif path.suffix == ".npz" and kind < 0.5:
         _damage_arrays(rng, path)
     else:
@@ -152,6 +162,22 @@ def _damage_arrays(rng: np.random.Generator, path: Path) -> None:
             case _:
                 array = np.zeros((0, *array.shape[1:]), array.dtype)
     np.savez_compressed(path, **(arrays | {name: array}))
+
+
+def _forge_checkpoint(rng: np.random.Generator, path: Path) -> None:
+    """Other content with a checksum that is right: by somebody who means it."""
+    data = path.read_bytes()
+    arrays = load_tensors(data)
+    body, _ = checkpoint._said(data)
+    content = json.loads(body)
+    if rng.random() < 0.3:
+        name = list(arrays)[rng.integers(len(arrays))]
+        arrays[name] = np.zeros((3, 1), ["f4", "i8", "u1", "?"][rng.integers(4)])
+    else:
+        content["state"] = damage_json(rng, content["state"])
+    body = json.dumps(content)
+    said = json.dumps({"sha256": checkpoint._checksum(body, arrays), "body": body})
+    path.write_bytes(save_tensors(arrays, metadata={checkpoint._SAID: said}))
 
 
 def finite(*arrays: Any) -> bool:
@@ -192,6 +218,12 @@ def read_config(path: Path) -> bool:
     return True
 
 
+def read_state(path: Path) -> bool:
+    run = json.loads((path / "which-run.json").read_text())
+    saved = checkpoint.read_checkpoint(path / CHECKPOINT, SavedRun, run)
+    return isinstance(saved, SavedRun)
+
+
 def read_evaluation(path: Path) -> bool:
     RunDirectory(path).evaluation()
     return True
@@ -215,6 +247,7 @@ KINDS: dict[str, tuple[tuple[str, ...], Check]] = {
     "visited": (("visited.npz",), read_visited),
     "config": (("config.json",), read_config),
     "evaluation": (("evaluation.json",), read_evaluation),
+    "checkpoint": ((CHECKPOINT,), read_state),
     "records": (("scores.json", "metrics.jsonl", "config.json"), read_records),
 }
 VERBS = {
@@ -230,19 +263,42 @@ def make_originals(folder: Path) -> None:
     with contextlib.redirect_stdout(io.StringIO()):
         icrl(["learn", "lap-grid", "--out", str(folder / "run"), *FLAGS])
         icrl(["evaluate", str(folder / "run"), "--episodes", "2"])
+    keep_checkpoint(folder / "run")
     for suffix in ("npz", "csv", "parquet"):
         save_demos(load_demos(shipped_demos("lap-grid.npz")), folder / "run" / f"demos.{suffix}")
 
 
-def try_case(number: int, seed: int, originals: Path, work: Path) -> tuple[str, str]:
+class _Enough(BaseException):
+    pass
+
+
+class _StopSoon(Callback):
+    def on_round(self, snapshot: Any, metrics: Any) -> None:
+        if snapshot.number == 1:
+            raise _Enough
+
+
+def keep_checkpoint(run: Path) -> None:
+    """The checkpoint of the same run, interrupted in its second round, and which run it is of."""
+    spec = spec_from_json(RunDirectory(run).config())
+    demos = load_demos(shipped_demos("lap-grid.npz"))
+    with tempfile.TemporaryDirectory() as folder:
+        other = Path(folder) / "run"
+        with contextlib.suppress(_Enough):
+            run_learning(spec, lap_grid(), demos, other, _StopSoon())
+        shutil.copy(checkpoint.checkpoints(other)[0], run / CHECKPOINT)
+    (run / "which-run.json").write_text(json.dumps(identity(to_json(spec), demos, None)))
+
+
+def try_case(number: int, seed: int, originals: Path, work: Path, only: str | None = None) -> tuple[str, str]:
     """Damage one file of a copy and read it: the kind of case, and what became of it."""
     rng = np.random.default_rng([seed, number])
     shutil.rmtree(work, ignore_errors=True)
-    if number % VERB_EVERY == VERB_EVERY - 1:
+    if number % VERB_EVERY == VERB_EVERY - 1 and only is None:
         return _try_verb(rng, originals, work)
-    kind = list(KINDS)[rng.integers(len(KINDS))]
+    kind = only or list(KINDS)[rng.integers(len(KINDS))]
     files, read = KINDS[kind]
-    for name in files:
+    for name in (*files, "which-run.json"):
         (work / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(originals / "run" / name, work / name)
     damage_file(rng, work / files[rng.integers(len(files))])
@@ -257,7 +313,7 @@ def try_case(number: int, seed: int, originals: Path, work: Path) -> tuple[str, 
 def _try_verb(rng: np.random.Generator, originals: Path, work: Path) -> tuple[str, str]:
     name = list(VERBS)[rng.integers(len(VERBS))]
     shutil.copytree(originals / "run", work / "run")
-    wounded = [path for files, _ in KINDS.values() for path in files if "demos" not in path]
+    wounded = [path for files, _ in KINDS.values() for path in files if "demos" not in path and path != CHECKPOINT]
     damage_file(rng, work / "run" / wounded[rng.integers(len(wounded))])
     quiet = io.StringIO()
     try:
@@ -279,6 +335,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=2_000, help="how many damaged files")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument("--only", choices=KINDS, help="damage this kind of file alone")
     parser.add_argument("--keep", type=Path, help="folder for the files that went wrong")
     parser.add_argument("--out", type=Path, help="where to write the counts (JSON)")
     args = parser.parse_args()
@@ -289,7 +346,7 @@ def main() -> None:
         make_originals(originals)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         for number in range(args.first, args.first + args.files):
-            kind, became = try_case(number, args.seed, originals, work)
+            kind, became = try_case(number, args.seed, originals, work, args.only)
             word, _, detail = became.partition(" ")
             counts[f"{kind}: {word}"] += 1
             if word in ("TRACEBACK", "NOT"):
@@ -297,8 +354,9 @@ def main() -> None:
                 if args.keep is not None:
                     shutil.copytree(work, args.keep / str(number))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    only = "" if args.only is None else f" --only {args.only}"
     found = {
-        "command": f"python benchmarks/fuzz.py --files {args.files} --seed {args.seed} --first {args.first}",
+        "command": f"python benchmarks/fuzz.py --files {args.files} --seed {args.seed} --first {args.first}{only}",
         "files": args.files,
         "seed": args.seed,
         "first": args.first,

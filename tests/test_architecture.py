@@ -25,6 +25,7 @@ STOREYS = [
         "json_files",
         "versions",
         "words",
+        "codec",
     },
     {"tasks", "demos", "agent", "constraint", "tabular", "search"},
     {
@@ -64,6 +65,9 @@ SAME_STOREY = {
     ("trajectories", "types"),
     ("files", "errors"),
     ("runtime", "errors"),
+    ("experiment.directory", "visited"),  # the record is one of a run's files
+    ("codec", "errors"),
+    ("codec", "types"),
     ("json_files", "errors"),
     ("json_files", "files"),
     ("search", "constraint"),  # what is found is a region, which zeta is

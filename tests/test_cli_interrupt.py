@@ -11,6 +11,7 @@ import icrl.verbs.tasks
 from icrl.agent.policy_file import load_policy
 from icrl.cli import main
 from icrl.constraint.learned import load_constraint
+from icrl.experiment.directory.checkpoint import checkpoints
 from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.tasks.lap_grid import lap_grid
 from small_runs import TINY_FLAGS
@@ -47,8 +48,9 @@ def test_sigterm_is_ctrl_c_with_another_exit_code(tmp_path):
     _, said = process.communicate(timeout=120)
     assert process.returncode == 143  # 128 + 15
     assert "Traceback" not in said
-    assert "To make the run again, move run away, or choose another --out." in said
+    assert "To go on: icrl learn --resume run" in said
     run = RunDirectory(tmp_path / "run")
+    assert checkpoints(run.path)[0].name == f"round-{len(run.metrics()) - 1:06d}.safetensors"
     assert load_constraint(run.path / "constraint").card["steps"] == run.metrics()[-1]["steps"]
     assert [path.name for path in run.path.rglob(".*")] == []
 
@@ -114,7 +116,7 @@ def test_ctrl_c_after_the_first_round(tmp_path, capsys, monkeypatch, times):
     assert rounds >= 1
     if times == 1:
         assert f"interrupted after {rounds} of 54824 rounds" in said  # 50,000,000 // 912
-        assert "holds the metrics, the constraint and the policy" in said
+        assert f"run holds all of it up to round {rounds}. To go on: icrl learn --resume run" in said
     assert run.config()["task"] == "lap-grid"
     assert not run.finished
     assert load_constraint(run.path / "constraint").card["steps"] == run.metrics()[-1]["steps"]

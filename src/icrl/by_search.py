@@ -9,16 +9,17 @@
 """
 
 import dataclasses
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 
-from icrl.agent.cloning import shown_steps
+from icrl.agent.cloning import foreseeing, shown_steps
 from icrl.agent.forward_step import forward_steps, generator
 from icrl.agent.rollout import sample_trajectories
-from icrl.agent.state import policy_of
+from icrl.agent.state import AgentState, policy_of
 from icrl.agent.training import (
     Goal,
     Measurement,
@@ -32,10 +33,11 @@ from icrl.agent.training import (
 from icrl.config import LearnConfig, Train
 from icrl.constraint.found import region_constraint, region_cost
 from icrl.constraint.learned import LearnedConstraint
+from icrl.constraint.region import Region
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
 from icrl.evidence.expected import Expected, expected_of
-from icrl.evidence.gathered import add, scouts_advantage, strength_of, weights_of
+from icrl.evidence.gathered import Evidence, add, scouts_advantage, strength_of, weights_of
 from icrl.rounds import OnProgress, Phase, Round, num_rounds, report_progress
 from icrl.search.axes import make_axes
 from icrl.search.question import Values, values_of
@@ -52,10 +54,16 @@ _SCOUTS_SHARE = 0.5
 _IMPROVES = 0.1
 """A scout that has not earned more by so many deviations of the demonstrations within its last few pieces is done."""
 _FEW = 4
+_MORE_IF_POOR = 10
 _JUDGE_SHARE = 0.15
 """Of a run's steps, for a fresh agent that judges one ζ at most."""
 _SCOUT_AGAIN_SHARE = 0.05
 """Of a run's steps, for the scout that goes on under it."""
+_GROWS = 0.4
+"""Share of an agent's training over which what is forbidden grows to its full size."""
+_NEAR = 0.03
+"""Of the way from chance to demonstrations: an agent that comes so near earns what they earn. To earn the last of it,
+agents go where nobody has shown that one may."""
 _LEFT_FOR_FINAL = 0.3
 """Of a run's steps, for the agent that is handed out."""
 _LAST_LOOK = 0.8
@@ -67,6 +75,12 @@ _RETURNS_AT = 2.0
 """A scout returns once it out-earns demonstrations by so many of their deviations, twice in a row."""
 _OUT_EARNS = 1.0
 """An agent under ζ out-earns demonstrations when its mean advantage is above so many of their deviations,"""
+_WORTH_ASKING = 0.5
+"""An agent that out-earns them by less cannot be asked what it would keep under a rule."""
+_MOST_BATCHES = 4
+_TRY_CAUTION = 0.5
+_TRY_SHARE = 0.005
+"""Batches of episodes in which an agent is tried under a rule, and the share of a run's steps that they may take."""
 _STILL = 1 / 3
 """and above this share of what scouts have: below it, it may merely be better than the expert."""
 _AS_CLEARLY = 0.15
@@ -88,7 +102,7 @@ class SearchWay:
         self.demos = demos
         self.config = config
         self.rounds = num_rounds(task, config)
-        self.key_chance, self.key_agents, self.key_rounds = jax.random.split(key, 3)
+        self.key_chance, self.key_agents, self.key_rounds, self.key_tries = jax.random.split(key, 4)
         # a piece of training is at least two episodes long: agents must be seen to the end
         batch = config.forward.num_envs * config.forward.rollout_steps
         least = -(-2 * task.horizon // config.forward.rollout_steps) * batch
@@ -98,6 +112,10 @@ class SearchWay:
         self.axes = make_axes(task.observation_names, task.action_names, task.one_hot, task.discrete, config.features)
         self.shown = values_of(self.axes, demos.trajectories, task.discrete)
         self.imitated = shown_steps(demos.trajectories, task)
+        share = int(_TRY_SHARE * config.steps / (config.num_samples * task.horizon))
+        self.batches_tried = max(1, min(_MOST_BATCHES, share))
+        self.steps_tried = 0
+        """Steps in which agents were tried under candidates, while ζ was being found."""
 
     def start(self) -> LearnState:
         """What chance earns is the lower end of every yardstick; then the first scout."""
@@ -119,12 +137,25 @@ class SearchWay:
         return max(self.config.steps - used, forward_steps(self.forward))
 
     def cost_of(self, state: LearnState) -> CostFunction | None:
-        """1 − ζ that the agent of this phase is under; None: nothing is forbidden."""
+        """1 − ζ that the agent of this phase is judged by; None: nothing is forbidden."""
         rule = _rule_of(state)
         if state.phase is Phase.scout or rule is None:
             return None
-        region = rule.region.with_caution(self.config.caution)
+        return self._cost(rule, rule.region.with_caution(self.config.caution))
+
+    def _cost(self, rule: Rule, region: Region) -> CostFunction:
         return region_cost(region, [axis.columns for axis in rule.axes], self.task)
+
+    def _growing(self, state: LearnState) -> CostFunction | None:
+        """The same for an agent that is being trained: what is forbidden grows to its full size while it learns.
+
+        Round a small obstacle a way is found; round one that has grown to its full size none would have been.
+        """
+        rule = _rule_of(state)
+        grown = state.training.steps / (_GROWS * self.budget(state))
+        if state.phase is Phase.scout or rule is None or grown >= 1.0 or state.training.cloned:
+            return self.cost_of(state)
+        return self._cost(rule, rule.region.with_caution(self.config.caution * grown))
 
     def solve(self, state: LearnState, on_progress: OnProgress) -> LearnState:
         """One piece of the agent's training under the present ζ (Eq. 9)."""
@@ -134,7 +165,7 @@ class SearchWay:
             state.training,
             self.task,
             self.train_env,
-            self.cost_of(state),
+            self._growing(state),
             self.forward,
             _NEVER if state.phase is Phase.scout else self.budget(state),
             shown=self.imitated if state.training.cloned else None,
@@ -249,7 +280,7 @@ class SearchWay:
         """Train until the agent is feasible and earns what demonstrations earn from like starts."""
         cost = self.cost_of(state)
         done = measure(samples, cost)
-        shortfall = float(np.mean(expected.from_starts(samples))) - expected.standard_error
+        shortfall = float(np.mean(expected.from_starts(samples))) - max(expected.standard_error, _NEAR * expected.way)
         goal = None
         if self.config.train is Train.until_expert:
             goal = Goal(shortfall)
@@ -297,6 +328,7 @@ class SearchWay:
         assert state.expected is not None
         evidence = state.evidence
         weights = weights_of(evidence, state.expected)
+        self.steps_tried = 0
         problem = Problem(
             axes=self.axes,
             shown=self.shown,
@@ -305,6 +337,7 @@ class SearchWay:
             paid=state.expected.paid(evidence.trajectories),
             strength=strength_of(evidence, weights, state.expected),
             newest=np.asarray(evidence.generations == evidence.generations.max()),
+            kept_under=self._obedience(state, evidence, state.expected),
         )
         old = _rule_of(state)
         finding = find_rule(problem, old)
@@ -317,8 +350,52 @@ class SearchWay:
                 finding = state.finding
                 why = "nothing explains what the agent under ζ does: it may merely be better than the expert"
         return dataclasses.replace(
-            state, finding=finding, generation=state.generation + 1, moved=finding is not state.finding, why=why
+            state,
+            finding=finding,
+            generation=state.generation + 1,
+            moved=finding is not state.finding,
+            why=why,
+            steps=state.steps + self.steps_tried,
         )
+
+    def _obedience(self, state: LearnState, evidence: Evidence, expected: Expected) -> Callable[[Rule], float] | None:
+        """How much of what agents earn beyond demonstrations they keep while they obey a rule; None: they earn no more.
+
+        They learn nothing anew: where the rule refuses what they do, the shield does the next best thing.
+        """
+        agents = [state.scout]
+        if state.acted_as is not Phase.scout:
+            agents.append(state.acted)
+        rng = generator(jax.random.fold_in(self.key_tries, state.number))
+        seed = int(rng.integers(2**31))
+        bound: list[tuple[AgentState, float]] = []
+        for agent in agents:
+            assert agent is not None
+            earned = self._tried(rng, agent, None, seed, expected)
+            if earned > _WORTH_ASKING:
+                bound.append((foreseeing(rng, agent, evidence.trajectories, self.task), earned))
+        if not bound:
+            return None
+
+        def kept_under(rule: Rule) -> float:
+            # not at full caution: a wall close around demonstrations stops agents whatever its axes are
+            cost = self._cost(rule, rule.region.with_caution(_TRY_CAUTION))
+            shares = [self._tried(rng, agent, cost, seed, expected) / earned for agent, earned in bound]
+            return float(np.clip(max(shares), 0.0, 1.0))
+
+        return kept_under
+
+    def _tried(
+        self, rng: np.random.Generator, agent: AgentState, cost: CostFunction | None, seed: int, expected: Expected
+    ) -> float:
+        """Mean advantage of an agent over demonstrations, in their deviations, up to what is forbidden."""
+        policy = policy_of(agent, self.task, self.forward, cost, greedy=True)
+        advantages = []
+        for batch in range(self.batches_tried):
+            samples = sample_trajectories(rng, policy, self.sample_env, self.task.horizon, seed + batch)
+            self.steps_tried += samples.num_steps
+            advantages.append(expected.advantages(cut(samples, first_forbidden(samples, cost))))
+        return float(np.mean(advantages))
 
     def _fresh(self, state: LearnState, phase: Phase, why: str) -> LearnState:
         """The next agent, which knows nothing."""
@@ -405,10 +482,13 @@ def _counted(training: Training, passed: bool) -> Training:
 
 
 def _improving(curve: tuple[float, ...]) -> bool:
-    """Its last few pieces were better than all before."""
-    if len(curve) <= _FEW:
+    """Its last few pieces were better than all before; who earns less than demonstrations has more time."""
+    patience = _FEW
+    if max(curve) < 0.0:
+        patience = _MORE_IF_POOR
+    if len(curve) <= patience:
         return True
-    return max(curve[-_FEW:]) > max(curve[:-_FEW]) + _IMPROVES
+    return max(curve[-patience:]) > max(curve[:-patience]) + _IMPROVES
 
 
 def _told(state: LearnState) -> dict[str, Any]:

@@ -121,7 +121,7 @@ class ForwardConfig:
     gait is lost again at full size (fidelity F23)."""
     falling: float = 0.25
     """Share of an agent's training over which the learning rate falls to 0, at the end of it."""
-    tail: int = 50_000
+    tail: int = 20_000
     """Steps over which it falls once the agent has met its goal."""
     pull: int = 150_000
     """Steps over which the pull towards demonstrations fades, where an agent is helped by them."""
@@ -168,6 +168,9 @@ class ForwardConfig:
     shield: bool = False
     """Where the constraint forbids the action drawn, the nearest allowed one is taken in its place; an episode ends
     only where no action is allowed."""
+    foresight: bool = True
+    """The shield looks one step ahead, by a model that is learned beside the policy: an action is also refused where
+    it leads to a state in which every action is forbidden."""
     scale_cost_advantages: bool = False
     """Lagrangian form: scale cost advantages to unit deviation (they are always centred; fidelity F12)."""
     multiplier: MultiplierConfig = field(default_factory=MultiplierConfig)

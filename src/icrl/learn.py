@@ -56,10 +56,14 @@ def learn(
     on_progress: OnProgress = lambda _: None,
     objective: Objective = loss,
     to_bonus: Callable[[CostFunction], CostFunction] | None = None,
+    restored: LearnState | None = None,
+    on_state: Callable[[LearnState], None] = lambda _: None,
 ) -> Round:
     """Learn the constraint that `demos` obey in `task`; the last round holds the constraint and an agent under it.
 
     The baselines have another `objective` for ζ, or make the cost 1 − ζ an addition to the reward (`to_bonus`).
+    `on_state` is told what is carried on from each round; given as `restored`, the run goes on from there and ends
+    as if it had never been away.
     """
     demos = fit_and_check(demos, task)
     key = jax.random.key(seed)
@@ -68,12 +72,13 @@ def learn(
         way = SearchWay(task, demos, config, key)
     else:
         way = GradientWay(task, demos, config, key, objective, to_bonus)
-    state = way.start()
+    state = restored or way.start()
     while not state.finished:
         state = way.solve(state, on_progress)
         state = way.sample(state)
         state = way.move(state)
         on_round(way.report(state))
+        on_state(state)
     return way.report(state)  # fidelity F11: not the best by the truth
 
 

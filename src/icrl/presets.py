@@ -64,7 +64,6 @@ _OTHER = _Sizes(
     minibatch=256,
     learning_rate=1e-3,
     initial_log_std=-0.5,
-    noise_memory=0.7,
 )
 """For a user's own task: ours (docs/decisions/0016)."""
 

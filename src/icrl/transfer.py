@@ -101,14 +101,26 @@ def train_under(
     seed: int = 0,
     on_round: OnAgentRound = lambda _: None,
     on_progress: OnProgress = lambda _: None,
+    restored: AgentRound | None = None,
 ) -> AgentRound:
-    """Rounds of the forward step (Eq. 9) under a pressure that does not change."""
+    """Rounds of the forward step (Eq. 9) under a pressure that does not change.
+
+    A round is all that the next one needs: from a `restored` one the training goes on.
+    """
     key = jax.random.key(seed)
     rounds = num_rounds(task, config)
-    agent = init_agent(generator(jax.random.fold_in(key, rounds)), task, config.forward)
-    train_env, sample_env = task.make_env(config.forward.num_envs), task.make_env(config.num_samples)
-    steps = 0
-    for number in range(rounds):
+    train_env = task.make_env(config.forward.num_envs)
+    sample_env = task.make_env(config.num_samples)
+    if restored is None:
+        first = 0
+        steps = 0
+        agent = init_agent(generator(jax.random.fold_in(key, rounds)), task, config.forward)
+    else:
+        first = restored.number + 1
+        steps = restored.steps
+        agent = restored.agent
+        last = restored
+    for number in range(first, rounds):
         key_forward, key_sample = jax.random.split(jax.random.fold_in(key, number))
         report = partial(report_progress, on_progress, steps, rounds)
         share = 1.0 - (1.0 - config.forward.learning_rate_end) * steps / config.steps

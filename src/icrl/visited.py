@@ -5,6 +5,7 @@ Without it nobody could say later what zeta's judgements rest on: trust and expl
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -128,12 +129,33 @@ class Visited:
         return Trajectories(observations=observations, actions=actions, rewards=rewards, lengths=counts)
 
 
+class PoolState(NamedTuple):
+    """All that a pool carries on."""
+
+    most_pairs: int
+    every: int
+    """Pairs of which one is kept."""
+    parts: tuple[dict[str, AnyArray], ...]
+
+
+class RecorderState(NamedTuple):
+    """All that a recorder carries on: one that is made of it records as the first would have."""
+
+    pools: dict[str, PoolState]
+    episodes: tuple[tuple[int, float, int, bool], ...]
+    """Round, return, length, whether it is evidence."""
+
+
 class _Pool:
     """Pairs of one kind of episode, thinned evenly whenever they become too many."""
 
     def __init__(self, most_pairs: int) -> None:
         self.most_pairs, self.every = most_pairs, 1
         self.parts: list[dict[str, AnyArray]] = []
+
+    def state(self) -> PoolState:
+        """What there is now; parts are never changed, only replaced."""
+        return PoolState(self.most_pairs, self.every, tuple(self.parts))
 
     def add(self, trajectories: Trajectories, first: int) -> None:
         """Keep some pairs of episodes that are counted from `first`."""
@@ -160,9 +182,20 @@ class _Pool:
 class VisitRecorder:
     """Collects a run's `Visited`, round by round, in bounded memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, state: RecorderState | None = None) -> None:
         self.pools: dict[str, _Pool] = {}
         self.episodes: list[tuple[int, float, int, bool]] = []
+        if state is not None:
+            self.episodes = list(state.episodes)
+            for kind, kept in state.pools.items():
+                pool = _Pool(kept.most_pairs)
+                pool.every = kept.every
+                pool.parts = list(kept.parts)
+                self.pools[kind] = pool
+
+    def state(self) -> RecorderState:
+        """What there is now."""
+        return RecorderState({kind: pool.state() for kind, pool in self.pools.items()}, tuple(self.episodes))
 
     def add(self, trajectories: Trajectories, number: int, weights: FloatArray | None = None) -> None:
         """Record the samples of round `number` (`CHANCE`: an untrained agent's).

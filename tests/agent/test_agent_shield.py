@@ -4,9 +4,11 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from icrl.agent.ahead import ActionUnit, Ahead
 from icrl.agent.networks import PolicyLayers
+from icrl.agent.normalizer import RunningMoments
 from icrl.agent.shield import Shield, nearest_allowed, redrawn_choices
-from icrl.agent.state import Policy
+from icrl.agent.state import Policy, shield_of
 
 LOW = np.array([-1.0, -1.0])
 HIGH = np.array([1.0, 1.0])
@@ -107,3 +109,67 @@ def test_a_state_in_which_everything_is_forbidden_costs_one(state):
     policy = make_policy(space, [0.0], lambda observations, actions: observations[..., 0])
     choice = policy.choose(np.random.default_rng(0), np.full((3, 1), state, np.float32))
     assert choice.costs.tolist() == [state] * 3
+
+
+def one_step_ahead(spread=0.0):
+    """A model that knows: a place x, pushed by an action a, is x + a."""
+    moments = RunningMoments(np.zeros(1), np.ones(1), np.asarray(1.0))
+    unit = ActionUnit(np.zeros(1, np.float32), np.ones(1, np.float32))
+    nothing = [np.zeros(size, np.float32) for size in ((2, 1), (1,), (1, 1), (1,))]
+    straight = np.array([[0.0], [1.0]], np.float32)
+    one = np.ones(1, np.float32)
+    return Ahead(moments, unit, 1, (*nothing, straight), 0 * one, one, np.float32(spread) * one)
+
+
+def beyond_two(observations, actions):
+    return np.where(observations[..., 0] > 2.0, 1.0, 0.0)
+
+
+def push_policy(mean, shield):
+    layers = PolicyLayers(((np.zeros((1, 1), np.float32), np.array([mean], np.float32)),), np.zeros(1, np.float32))
+    space = gym.spaces.Box(-1.0, 1.0, (1,), np.float32)
+    unit = ActionUnit(np.zeros(1, np.float32), np.ones(1, np.float32))
+    return Policy(layers=layers, moments=None, action_space=space, unit=unit, shield=shield, greedy=True)
+
+
+def test_a_step_that_leads_into_the_forbidden_is_shortened_before_it_is_taken():
+    space = gym.spaces.Box(-1.0, 1.0, (1,), np.float32)
+    policy = push_policy(1.0, shield_of(beyond_two, space, one_step_ahead()))
+    seen = np.array([[0.5], [1.5], [1.9]], np.float32)
+    choice = policy.choose(np.random.default_rng(0), seen)
+    np.testing.assert_array_equal(choice.drawn, np.ones((3, 1)))  # what the update sees
+    following = seen + choice.taken
+    assert choice.taken[0, 0] == 1.0
+    assert (following <= 2.0).all()
+    assert (following[1:] > 1.8).all()  # and no shorter than it must be
+    assert (choice.costs == 0).all()
+
+
+def test_it_keeps_as_far_away_as_its_model_errs():
+    space = gym.spaces.Box(-1.0, 1.0, (1,), np.float32)
+    seen = np.array([[1.5]], np.float32)
+    taken = [
+        push_policy(1.0, shield_of(beyond_two, space, one_step_ahead(spread)))
+        .choose(np.random.default_rng(0), seen).taken.item()
+        for spread in (0.0, 0.1)
+    ]  # fmt: skip
+    assert taken[0] > 0.45
+    assert taken[1] < 0.35
+
+
+def test_where_every_action_leads_astray_the_drawn_one_is_taken():
+    policy = push_policy(1.0, shield_of(beyond_two, gym.spaces.Box(-1.0, 1.0, (1,), np.float32), one_step_ahead()))
+    choice = policy.choose(np.random.default_rng(0), np.array([[3.5]], np.float32))
+    assert choice.taken.item() == 1.0
+    assert choice.costs.item() == 1.0  # the state itself is forbidden: the episode ends
+
+
+def test_a_state_that_allows_another_action_does_not_lead_astray():
+    def fast_beyond_two(observations, actions):
+        return np.where((observations[..., 0] > 2.0) & (actions[..., 0] > 0.5), 1.0, 0.0)
+
+    space = gym.spaces.Box(-1.0, 1.0, (1,), np.float32)
+    shield = shield_of(fast_beyond_two, space, one_step_ahead())
+    seen = np.array([[1.5]], np.float32)
+    assert not shield.leads_astray(seen, np.array([[1.0]], np.float32)).any()
+    assert shield_of(beyond_two, space, one_step_ahead()).leads_astray(seen, np.array([[1.0]], np.float32)).all()

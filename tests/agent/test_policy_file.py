@@ -120,3 +120,26 @@ def test_how_a_policy_acts_comes_back_too(tmp_path):
     assert (behind.choose(np.random.default_rng(0), seen).taken <= 0).all()
     save_policy(policy_of(agent, PUSH, config), path)
     assert load_policy(path, PUSH, cost).shield is None
+
+
+def test_what_the_shield_foresees_comes_back_to_the_bit(tmp_path):
+    path = tmp_path / "policy.safetensors"
+    config = ForwardConfig(hidden=(5, 4), shield=True)
+    agent = init_agent(np.random.default_rng(0), PUSH, config)
+
+    def cost(observations, actions):
+        return np.where(observations[..., 0] > 1.0, 1.0, 0.0)
+
+    policy = policy_of(agent, PUSH, config, cost)
+    save_policy(policy, path)
+    ahead = load_policy(path, PUSH, cost).shield.ahead
+    for mine, saved in zip(policy.shield.ahead.layers, ahead.layers, strict=True):
+        np.testing.assert_array_equal(mine, saved)
+    seen = np.linspace(-1, 1, 5, dtype=np.float32)[:, None]
+    pushes = np.full((5, 1), 0.3, np.float32)
+    np.testing.assert_array_equal(ahead.follows(seen, pushes), policy.shield.ahead.follows(seen, pushes))
+    tensors = load(path.read_bytes())
+    del tensors["ahead.spread"]
+    path.write_bytes(save(tensors))
+    with pytest.raises(InputError, match="not a policy"):
+        load_policy(path, PUSH, cost)

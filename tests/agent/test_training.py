@@ -46,9 +46,10 @@ def test_once_the_goal_is_met_it_falls_over_the_tail():
     assert pace(100).learning_rate == 0.0
 
 
-def test_only_a_clone_is_pulled_and_sees_soft_environments():
+def test_only_a_clone_is_pulled_and_all_see_soft_environments():
     plain = pace_of(Training(AGENT), 1_000, CONFIG)(320)
-    assert (plain.pull, plain.soft, plain.critics_only) == (0.0, 0.0, False)
+    assert (plain.pull, plain.critics_only) == (0.0, False)
+    assert plain.soft > 0
     clone = pace_of(Training(AGENT, cloned=True), 1_000, CONFIG)
     assert clone(0).critics_only  # five batches of 32 steps: the critics first
     assert clone(0).pull == 0.0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from icrl.search.axes import Axis
-from icrl.search.find import LEAST, PRICE, Candidate, find, first_novel, score, simplest
+from icrl.search.find import LEAST, PRICE, Candidate, find, first_novel, parts_of, score
 from icrl.search.question import Values, put_question, values_of
 from icrl.search.tables import sets_of
 from icrl.types import Trajectories
@@ -238,22 +238,26 @@ PAIR = Candidate((0, 1), 0.70, 8, 0.9, 0.0)
 
 
 @pytest.mark.parametrize(
-    ("part", "first"),
+    ("part", "taken"),
     [
-        (Candidate((1,), 0.695, 8, 0.9, 0.0), (1,)),  # as good, and simpler
-        (Candidate((1,), 0.30, 8, 0.9, 0.0), (0, 1)),  # scores less
-        (Candidate((1,), 0.695, 8, 0.5, 0.0), (0, 1)),  # explains less
-        (Candidate((2,), 0.695, 8, 0.9, 0.0), (0, 1)),  # is no part of it
-        (Candidate((1,), 0.695, 8, 0.9, 0.0, before=0.7), (0, 1)),  # is vetoed
+        (Candidate((1,), 0.695, 8, 0.9, 0.0), True),  # as good, and simpler
+        (Candidate((1,), 0.30, 8, 0.9, 0.0), False),  # scores less
+        (Candidate((1,), 0.695, 8, 0.5, 0.0), False),  # explains less
+        (Candidate((2,), 0.695, 8, 0.9, 0.0), False),  # is no part of it
+        (Candidate((1,), 0.695, 8, 0.9, 0.0, before=0.7), False),  # is vetoed
     ],
 )
-def test_a_part_of_the_best_comes_first_only_where_it_does_as_well(part, first):
+def test_a_part_may_stand_for_the_whole_only_where_it_does_as_well(part, taken):
     other = Candidate((2, 3), 0.6, 8, 0.9, 0.0)
-    ranked = simplest([PAIR, part, other])
-    assert ranked[0].axes == first
-    assert {candidate.axes for candidate in ranked} == {(0, 1), part.axes, (2, 3)}
+    assert parts_of(PAIR, [PAIR, part, other]) == [part] * taken
 
 
 def test_of_two_parts_the_better_comes_first():
     parts = [Candidate((0,), 0.69, 8, 0.9, 0.0), Candidate((1,), 0.695, 8, 0.9, 0.0)]
-    assert [c.axes for c in simplest([PAIR, *parts])] == [(1,), (0, 1), (0,)]
+    assert [c.axes for c in parts_of(PAIR, [PAIR, *parts])] == [(1,), (0,)]
+
+
+def test_what_agents_keep_while_they_obey_counts_against_a_rule():
+    tried = PAIR._replace(kept=0.75)
+    assert PAIR.worth == PAIR.score  # nobody was asked
+    assert tried.worth == pytest.approx(0.25 * PAIR.score)

@@ -14,6 +14,7 @@ import numpy as np
 import optax
 
 from icrl.agent.distributions import log_softmax
+from icrl.agent.foresight import Moves, learned
 from icrl.agent.networks import NetworkShape, apply_blocks, flatten, unflatten
 from icrl.agent.normalizer import discounted_returns, init_moments, normalize, update_moments
 from icrl.agent.state import AgentState, action_unit, make_optimizer
@@ -28,6 +29,8 @@ _LEARNING_RATE = 1e-3
 _CHECK_EVERY = 200
 """Gradient steps between two looks at what was held out."""
 _MOST_CHECKS = 20
+_FORESIGHT_LOOKS = 10
+"""So many times as many steps for the shield's model of what follows from actions."""
 _PATIENCE = 4
 """Looks without progress after which the clone is done."""
 _SMOOTHING = 0.05
@@ -109,8 +112,12 @@ def clone(
     if not agent.shape.discrete:
         params = _with_noise_of(params, inputs, shown, agent.shape)
     agent = dataclasses.replace(
-        agent, params=params, optimizer=make_optimizer(config).init(params), observation_moments=moments
+        agent,
+        params=params,
+        optimizer=make_optimizer(config).init(params),
+        observation_moments=moments,
     )
+    agent = foreseeing(rng, agent, demos, task)
     if not has_rewards:
         return agent
     rewards = (demos.rewards * demos.mask).T
@@ -122,6 +129,24 @@ def clone(
         return_moments=update_moments(init_moments(()), returns),
         lowest_reward=min(0.0, lowest),
     )
+
+
+def foreseeing(rng: np.random.Generator, agent: AgentState, seen: Trajectories, task: Task) -> AgentState:
+    """The agent whose shield knows what follows from actions, as far as these trajectories show it."""
+    foresight = agent.foresight
+    rows, times = np.nonzero(seen.mask[:, 1:])
+    if foresight is None or len(rows) == 0:
+        return agent
+    every = max(1, len(rows) // _MOST_STEPS)
+    rows = rows[::every]
+    times = times[::every]
+    moves = Moves(seen.observations[rows, times], seen.actions[rows, times], seen.observations[rows, times + 1])
+    unit = action_unit(task.action_space)
+    for _ in range(_FORESIGHT_LOOKS):
+        foresight = learned(
+            rng, foresight, moves, agent.observation_moments, unit, agent.shape.num_actions, _CHECK_EVERY
+        )
+    return dataclasses.replace(agent, foresight=foresight)
 
 
 def _best_clone(rng: np.random.Generator, agent: AgentState, inputs: FloatArray, shown: Shown) -> FloatArray:

@@ -10,13 +10,14 @@ import numpy as np
 from gymnasium.vector import VectorEnv
 
 from icrl.agent.cloning import Shown, pulled, with_policy_of
+from icrl.agent.foresight import Moves, learned
 from icrl.agent.multiplier import multiplier_value, update_multiplier
 from icrl.agent.networks import apply_networks
 from icrl.agent.normalizer import discounted_returns, normalize, reward_scale, update_moments
 from icrl.agent.ppo_lagrangian import Batch, update_policy
 from icrl.agent.rollout import EnvStream, collect_rollout
 from icrl.agent.shield import FORBIDDEN_ABOVE
-from icrl.agent.state import AgentState, make_optimizer, policy_of
+from icrl.agent.state import AgentState, action_unit, make_optimizer, policy_of
 from icrl.config import ForwardConfig, Respect
 from icrl.interrupts import heed_interrupts
 from icrl.tasks.task import Task
@@ -108,6 +109,8 @@ def forward_step(
         now = pace(index * batch_steps)
         policy = policy_of(agent, task, config, cost)
         rollout = collect_rollout(rng, stream, policy, cost, config, num_soft=round(now.soft * config.num_envs))
+        if cost is not None and agent.foresight is not None:
+            agent = with_foresight(rng, agent, rollout, task)
         agent, info = _updated(rng, agent, rollout, stream, config, bonus, cost is not None, now)
         if not agent.shape.discrete and now.most_log_std < math.inf:
             agent = with_less_noise(agent, now.most_log_std)
@@ -151,6 +154,21 @@ def _updated(
         optimizer=make_optimizer(config).init(params),  # its moments are of a policy that did not move
         observation_moments=agent.observation_moments,
     ), info
+
+
+def with_foresight(rng: np.random.Generator, agent: AgentState, rollout: Rollout, task: Task) -> AgentState:
+    """The agent whose shield has learned from a rollout what follows from actions."""
+    assert agent.foresight is not None
+    rows = rollout.rewards.size
+    actions = rollout.env_actions
+    moves = Moves(
+        observations=rollout.observations.reshape(rows, -1),
+        actions=actions.reshape(rows, *actions.shape[2:]),
+        next_observations=rollout.next_observations.reshape(rows, -1),
+    )
+    unit = action_unit(task.action_space)
+    foresight = learned(rng, agent.foresight, moves, agent.observation_moments, unit, agent.shape.num_actions)
+    return dataclasses.replace(agent, foresight=foresight)
 
 
 def with_less_noise(agent: AgentState, most_log_std: float) -> AgentState:

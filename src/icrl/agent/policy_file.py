@@ -13,10 +13,10 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from icrl.agent.ahead import LAYERS, ActionUnit, Ahead
 from icrl.agent.networks import PolicyLayers
 from icrl.agent.normalizer import RunningMoments
-from icrl.agent.shield import Shield
-from icrl.agent.state import ActionUnit, Policy
+from icrl.agent.state import Policy, shield_of
 from icrl.errors import InputError
 from icrl.files import read_bytes, write_whole
 from icrl.tasks.task import Task
@@ -49,6 +49,8 @@ def save_policy(policy: Policy, path: Path) -> None:
             "variance": policy.moments.variance,
             "num_seen": policy.moments.num_seen,
         }
+    if policy.shield is not None and policy.shield.ahead is not None:
+        tensors |= _ahead_tensors(policy.shield.ahead)
     tensors = {name: np.array(tensor, order="C") for name, tensor in tensors.items()}  # keeps the shape of a scalar
     said = {
         CHECKSUM: _checksum(tensors),
@@ -70,6 +72,9 @@ def load_policy(path: Path, task: Task, cost: CostFunction | None = None) -> Pol
         said = _said(data)
         _check_sum(tensors, said)
         depth = sum(name.endswith(".weight") for name in tensors)
+        if any(name.startswith(AHEAD) for name in tensors):
+            for name in (*LAYERS, "centre", "scale", "spread", "mean", "variance"):
+                tensors[f"{AHEAD}{name}"]
         layers = tuple((tensors[f"layer{i}.weight"], tensors[f"layer{i}.bias"]) for i in range(depth))
         moments = (
             RunningMoments(tensors["mean"], tensors["variance"], tensors["num_seen"]) if "mean" in tensors else None
@@ -84,7 +89,7 @@ def load_policy(path: Path, task: Task, cost: CostFunction | None = None) -> Pol
     _check_tensors(tensors, depth, path)
     shield = None
     if cost is not None and said.get(SHIELDED) is True:
-        shield = Shield(cost=cost)
+        shield = shield_of(cost, task.action_space, _ahead(tensors, unit, task))
     policy = Policy(
         layers=PolicyLayers(layers, tensors.get("log_std")),
         moments=moments,
@@ -95,6 +100,32 @@ def load_policy(path: Path, task: Task, cost: CostFunction | None = None) -> Pol
     )
     _check_fit(policy, task, path)
     return policy
+
+
+AHEAD = "ahead."
+"""What the shield knows of what follows from an action."""
+_AHEAD_RANKS = {"w0": 2, "b0": 1, "w1": 2, "b1": 1, "straight": 2, "centre": 1, "scale": 1, "spread": 1}
+
+
+def _ahead_tensors(ahead: Ahead) -> dict[str, AnyArray]:
+    tensors: dict[str, AnyArray] = {f"{AHEAD}{name}": layer for name, layer in zip(LAYERS, ahead.layers, strict=True)}
+    tensors |= {f"{AHEAD}centre": ahead.centre, f"{AHEAD}scale": ahead.scale, f"{AHEAD}spread": ahead.spread}
+    return tensors | {f"{AHEAD}mean": ahead.moments.mean, f"{AHEAD}variance": ahead.moments.variance}
+
+
+def _ahead(tensors: dict[str, AnyArray], unit: ActionUnit | None, task: Task) -> Ahead | None:
+    if f"{AHEAD}scale" not in tensors:
+        return None
+    moments = RunningMoments(tensors[f"{AHEAD}mean"], tensors[f"{AHEAD}variance"], np.asarray(1.0))
+    return Ahead(
+        moments=moments,
+        unit=unit,
+        num_actions=len(task.action_names),
+        layers=tuple(tensors[f"{AHEAD}{name}"] for name in LAYERS),
+        centre=tensors[f"{AHEAD}centre"],
+        scale=tensors[f"{AHEAD}scale"],
+        spread=tensors[f"{AHEAD}spread"],
+    )
 
 
 def _checksum(tensors: dict[str, AnyArray]) -> str:
@@ -127,9 +158,11 @@ def _check_sum(tensors: dict[str, AnyArray], said: dict[str, Any]) -> None:
 def _check_tensors(tensors: dict[str, AnyArray], depth: int, path: Path) -> None:
     """Nothing but a policy's tensors, of their types and ranks, with finite values of sensible size."""
     ranks = {f"layer{i}.{part}": rank for i in range(depth) for part, rank in (("weight", 2), ("bias", 1))}
+    ranks |= {f"{AHEAD}{name}": rank for name, rank in _AHEAD_RANKS.items()}
+    ranks |= {f"{AHEAD}mean": 1, f"{AHEAD}variance": 1}
     ranks |= {"log_std": 1, "mean": 1, "variance": 1, "num_seen": 0, "action_centre": 1, "action_scale": 1}
     for name, tensor in tensors.items():
-        kind = np.float64 if name in ("mean", "variance", "num_seen") else np.float32
+        kind = np.float64 if name.removeprefix(AHEAD) in ("mean", "variance", "num_seen") else np.float32
         # moments of earlier versions were saved with num_seen as [1]
         if tensor.dtype != kind or tensor.ndim not in ((0, 1) if name == "num_seen" else (ranks.get(name),)):
             raise InputError(f"{path} is not a policy of icrl: {name} is {tensor.dtype} {list(tensor.shape)}.")

@@ -10,17 +10,24 @@ from typing import NamedTuple
 
 import numpy as np
 
+from icrl.agent.ahead import Ahead
 from icrl.types import AnyArray, BoolArray, CostFunction, FloatArray
 
 FORBIDDEN_ABOVE = 0.5
 """A pair is forbidden where its cost 1 − ζ exceeds this."""
 
-_NUM_CANDIDATES = 96
+NUM_CANDIDATES = 96
 """Actions tried for one that is forbidden: half anywhere in the space, half around it."""
+FEWER_CANDIDATES = 32
+"""The same where what follows from each must be foretold."""
+_NUM_ESCAPES = 16
+"""Actions tried where all that are allowed lead to where nothing is."""
 _NARROWEST = 0.03
 """Deviation of the candidates nearest to it, as a share of half the width of the space."""
-_NUM_BISECTIONS = 6
-"""The found action ends up within 2⁻⁶ of its distance from the boundary."""
+_NUM_PROBES = 8
+"""Further actions that are tried to find out whether a state allows any."""
+_NUM_BISECTIONS = 5
+"""The found action ends up within 2⁻⁵ of its distance from the boundary."""
 
 
 class Shielded(NamedTuple):
@@ -37,10 +44,61 @@ class Shield:
     """Stands between a policy and its environment."""
 
     cost: CostFunction
+    ahead: Ahead | None = None
+    """What follows from an action; None: the shield judges the present pair alone."""
+    probes: AnyArray | None = None
+    """[k, a] or [k]: actions that stand for all of them, where the question is whether a state allows any"""
 
     def forbids(self, observations: FloatArray, actions: AnyArray) -> BoolArray:
         """True where a pair is forbidden; shapes as of a `CostFunction`."""
         return np.asarray(self.cost(observations, actions) > FORBIDDEN_ABOVE)
+
+    def leads_astray(self, observations: FloatArray, actions: AnyArray) -> BoolArray:
+        """[n]: an action leads, or nearly leads, to a state in which every action is forbidden."""
+        if self.ahead is None or self.probes is None:
+            return np.zeros(len(observations), np.bool_)
+        following = self.ahead.follows(observations, actions)  # [k, n, o]
+        given = np.broadcast_to(actions, (len(following), *actions.shape))
+        doubtful = self.forbids(following, given)
+        # of a rule about states alone one action speaks for all
+        if doubtful.any() and not getattr(self.cost, "about_states_alone", False):
+            doubtful[doubtful] = self._forbids_all(following[doubtful])
+        return np.asarray(doubtful.any(axis=0))
+
+    def _forbids_all(self, observations: FloatArray) -> BoolArray:
+        """[n]: no action is allowed there, as far as the probes tell."""
+        assert self.probes is not None
+        shape = (len(observations), len(self.probes))
+        given = np.broadcast_to(self.probes, (len(observations), *self.probes.shape))
+        seen = np.broadcast_to(observations[:, None], (*shape, observations.shape[1]))
+        return np.asarray(self.forbids(seen, given).all(axis=1))
+
+    def cost_ahead(self, observations: FloatArray, actions: AnyArray) -> FloatArray:
+        """[n]: mean cost of where an action leads, or nearly leads."""
+        assert self.ahead is not None
+        following = self.ahead.follows(observations, actions)  # [k, n, o]
+        given = np.broadcast_to(actions, (len(following), *actions.shape))
+        return np.asarray(np.mean(self.cost(following, given), axis=0))
+
+    def refuses(self, observations: FloatArray, actions: AnyArray) -> BoolArray:
+        """Forbidden, or leading to where everything is; [..., o], [..., a] or [...] choices."""
+        refused = self.forbids(observations, actions)
+        if self.ahead is None:
+            return refused
+        flat = refused.reshape(-1).copy()
+        open_ones = np.flatnonzero(~flat)
+        seen = observations.reshape(-1, observations.shape[-1])[open_ones]
+        given = actions.reshape(-1, *actions.shape[refused.ndim :])[open_ones]
+        flat[open_ones] = self.leads_astray(seen, given)
+        return flat.reshape(refused.shape)
+
+
+def probes_of(low: FloatArray, high: FloatArray) -> FloatArray:
+    """[k, a]: the middle of a space, its two ends, and some more, always the same."""
+    rng = np.random.default_rng(0)
+    middle = (low + high) / 2
+    anywhere = rng.uniform(low, high, (_NUM_PROBES, len(low)))
+    return np.concatenate([middle[None], low[None], high[None], anywhere]).astype(np.float32)
 
 
 def nearest_allowed(
@@ -50,6 +108,7 @@ def nearest_allowed(
     actions: FloatArray,
     low: FloatArray,
     high: FloatArray,
+    num_candidates: int = NUM_CANDIDATES,
 ) -> Shielded:
     """Of many candidates the nearest allowed one, then moved towards the action as far as that is allowed.
 
@@ -57,7 +116,7 @@ def nearest_allowed(
     finite low and high [a].
     """
     num, width = len(actions), actions.shape[1]
-    half = _NUM_CANDIDATES // 2
+    half = num_candidates // 2
     anywhere = rng.uniform(low, high, (num, half, width))
     spread = np.geomspace(_NARROWEST, 1.0, half)[None, :, None] * (high - low) / 2
     around = actions[:, None] + rng.standard_normal((num, half, width)) * spread
@@ -76,6 +135,26 @@ def nearest_allowed(
         outside = np.where(beyond, middle, outside)
         inside = np.where(beyond, inside, middle)
     return Shielded(np.where(found[:, None], inside, actions), found)
+
+
+def least_astray(
+    rng: np.random.Generator,
+    shield: Shield,
+    observations: FloatArray,
+    actions: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+) -> FloatArray:
+    """Where every action leads astray: the one of some that costs least; [n, o], [n, a] -> [n, a]."""
+    best = actions
+    least = shield.cost_ahead(observations, actions)
+    for _ in range(_NUM_ESCAPES):
+        others = rng.uniform(low, high, actions.shape).astype(actions.dtype)
+        costs = np.where(shield.forbids(observations, others), np.inf, shield.cost_ahead(observations, others))
+        better = costs < least
+        best = np.where(better[:, None], others, best)
+        least = np.where(better, costs, least)
+    return best
 
 
 def redrawn_choices(

@@ -1,5 +1,6 @@
 """`AgentState`: everything the forward step carries; `Policy`: the part of it that acts, in NumPy alone."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -8,14 +9,26 @@ import gymnasium as gym
 import numpy as np
 import optax
 
+from icrl.agent.ahead import ActionUnit, Ahead
 from icrl.agent.distributions import log_softmax, sample_categorical, sample_gaussian
+from icrl.agent.foresight import Foresight, in_use, init_foresight
 from icrl.agent.multiplier import init_multiplier
 from icrl.agent.networks import NetworkShape, PolicyLayers, apply_policy, init_params, network_shape, policy_layers
 from icrl.agent.normalizer import RunningMoments, Scaling, init_moments, scaling
-from icrl.agent.shield import FORBIDDEN_ABOVE, Shield, Shielded, nearest_allowed, redrawn_choices
+from icrl.agent.shield import (
+    FEWER_CANDIDATES,
+    FORBIDDEN_ABOVE,
+    NUM_CANDIDATES,
+    Shield,
+    Shielded,
+    least_astray,
+    nearest_allowed,
+    probes_of,
+    redrawn_choices,
+)
 from icrl.config import ForwardConfig, Respect
 from icrl.tasks.task import Task
-from icrl.types import AnyArray, CostFunction, FloatArray
+from icrl.types import AnyArray, BoolArray, CostFunction, FloatArray
 
 UNBOUNDED = 1e6
 """A bound of an action space beyond this is none: it only says which floats there are."""
@@ -37,13 +50,8 @@ class AgentState:
     lowest_reward: float
     """What a bad life earns per step, at most 0: bounds the value of a forced end from below."""
     shape: NetworkShape
-
-
-class ActionUnit(NamedTuple):
-    """What a policy calls 0 and 1, in the environment's unit; each [a] float32."""
-
-    centre: FloatArray
-    scale: FloatArray
+    foresight: Foresight | None = None
+    """What follows from an action, for the shield; None: it judges the present pair alone."""
 
 
 def action_unit(space: gym.spaces.Box | gym.spaces.Discrete) -> ActionUnit | None:
@@ -58,6 +66,20 @@ def action_unit(space: gym.spaces.Box | gym.spaces.Discrete) -> ActionUnit | Non
     bounded = (np.abs(low) < UNBOUNDED) & (np.abs(high) < UNBOUNDED) & (high > low)
     low, high = np.where(bounded, low, -1.0), np.where(bounded, high, 1.0)
     return ActionUnit(((low + high) / 2).astype(np.float32), ((high - low) / 2).astype(np.float32))
+
+
+def finite_bounds(space: gym.spaces.Box) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest actions [a] that a shield tries."""
+    unit = action_unit(space)
+    assert unit is not None
+    return np.maximum(space.low, unit.centre - unit.scale), np.minimum(space.high, unit.centre + unit.scale)
+
+
+def shield_of(cost: CostFunction, space: gym.spaces.Box | gym.spaces.Discrete, ahead: Ahead | None = None) -> Shield:
+    """The shield of an action space."""
+    if isinstance(space, gym.spaces.Discrete):
+        return Shield(cost=cost, ahead=ahead, probes=np.arange(space.n))
+    return Shield(cost=cost, ahead=ahead, probes=probes_of(*finite_bounds(space)))
 
 
 class Choice(NamedTuple):
@@ -124,7 +146,10 @@ class Policy:
         if self.shield is None:
             return Choice(drawn, taken, None)
         costs = np.asarray(self.shield.cost(observations, taken))
-        rows = np.flatnonzero(costs > FORBIDDEN_ABOVE)
+        refused = costs > FORBIDDEN_ABOVE
+        if self.shield.ahead is not None:
+            refused = refused | self.shield.leads_astray(observations, taken)
+        rows = np.flatnonzero(refused)
         if len(rows) == 0:
             return Choice(drawn, taken, costs)
         shielded = self._shielded(rng, self.shield, observations[rows], taken[rows], outputs[rows])
@@ -142,16 +167,40 @@ class Policy:
         actions: AnyArray,
         outputs: FloatArray,
     ) -> Shielded:
-        """Allowed actions in place of forbidden ones, where there are any."""
+        """Allowed actions in place of refused ones, where there are any; if all lead astray, allowed for now."""
+        number = NUM_CANDIDATES if shield.ahead is None else FEWER_CANDIDATES
+        shielded = self._replaced(rng, shield.refuses, observations, actions, outputs, number)
+        stuck = np.flatnonzero(~shielded.found)
+        if shield.ahead is None or len(stuck) == 0:
+            return shielded
+        now = self._replaced(rng, shield.forbids, observations[stuck], actions[stuck], outputs[stuck])
+        chosen = shielded.actions.copy()
+        found = shielded.found.copy()
+        fine = ~shield.forbids(observations[stuck], actions[stuck])
+        keep = fine if actions.ndim == 1 else fine[:, None]
+        chosen[stuck] = np.where(keep, actions[stuck], now.actions)
+        if isinstance(self.action_space, gym.spaces.Box):
+            low, high = finite_bounds(self.action_space)
+            chosen[stuck] = least_astray(rng, shield, observations[stuck], chosen[stuck], low, high)
+        found[stuck] = fine | now.found
+        return Shielded(chosen, found)
+
+    def _replaced(
+        self,
+        rng: np.random.Generator,
+        refuses: Callable[[FloatArray, AnyArray], BoolArray],
+        observations: FloatArray,
+        actions: AnyArray,
+        outputs: FloatArray,
+        num_candidates: int = NUM_CANDIDATES,
+    ) -> Shielded:
+        """Others in place of actions that are refused."""
         if isinstance(self.action_space, gym.spaces.Discrete):
             log_probs = log_softmax(outputs.astype(np.float64), np)
             drawing = None if self.greedy else rng
-            return redrawn_choices(drawing, shield.forbids, observations, actions, log_probs)
-        unit = action_unit(self.action_space)
-        assert unit is not None
-        low = np.maximum(self.action_space.low, unit.centre - unit.scale)
-        high = np.minimum(self.action_space.high, unit.centre + unit.scale)
-        return nearest_allowed(rng, shield.forbids, observations, actions, low, high)
+            return redrawn_choices(drawing, refuses, observations, actions, log_probs)
+        low, high = finite_bounds(self.action_space)
+        return nearest_allowed(rng, refuses, observations, actions, low, high, num_candidates)
 
     def to_env(self, actions: AnyArray) -> AnyArray:
         """What the environment is given: continuous actions in its own unit, clipped to the space (fidelity F24)."""
@@ -174,6 +223,9 @@ def init_agent(rng: np.random.Generator, task: Task, config: ForwardConfig) -> A
     num_critics = 2 if config.respect is Respect.lagrangian else 1
     shape = network_shape(task.observation_space, task.action_space, config.hidden, num_critics)
     params = init_params(rng, shape, config.initial_log_std)
+    foresight = None
+    if config.shield and config.foresight:
+        foresight = init_foresight(rng, shape.num_observations, shape.num_actions)
     return AgentState(
         params=params,
         optimizer=make_optimizer(config).init(params),
@@ -182,6 +234,7 @@ def init_agent(rng: np.random.Generator, task: Task, config: ForwardConfig) -> A
         multiplier=init_multiplier(config.multiplier),
         lowest_reward=0.0,
         shape=shape,
+        foresight=foresight,
     )
 
 
@@ -194,13 +247,17 @@ def policy_of(
 ) -> Policy:
     """The agent's policy as it is now; with a `cost` and where the settings want it, behind a shield."""
     shield = None
+    unit = action_unit(task.action_space)
     if cost is not None and config.shield:
-        shield = Shield(cost=cost)
+        ahead = None
+        if agent.foresight is not None:
+            ahead = in_use(agent.foresight, agent.observation_moments, unit, agent.shape.num_actions)
+        shield = shield_of(cost, task.action_space, ahead)
     return Policy(
         layers=policy_layers(agent.params, agent.shape),
         moments=agent.observation_moments if config.normalize_observations else None,
         action_space=task.action_space,
-        unit=action_unit(task.action_space),
+        unit=unit,
         shield=shield,
         greedy=greedy,
     )

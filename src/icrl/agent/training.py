@@ -8,13 +8,15 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 from gymnasium.vector import VectorEnv
 
-from icrl.agent.cloning import Shown, clone
-from icrl.agent.forward_step import ForwardInfo, Pace, forward_step
+from icrl.agent.cloning import Shown, clone, shown_steps
+from icrl.agent.forward_step import ForwardInfo, Pace, forward_step, generator
+from icrl.agent.rollout import sample_trajectories
 from icrl.agent.shield import FORBIDDEN_ABOVE
-from icrl.agent.state import AgentState, init_agent
+from icrl.agent.state import AgentState, init_agent, policy_of
 from icrl.config import ForwardConfig
 from icrl.tasks.task import Task
 from icrl.types import BoolArray, CostFunction, IntArray, Trajectories
@@ -84,9 +86,7 @@ def pace_of(training: Training, budget: int, config: ForwardConfig) -> Callable[
         rate = min(1.0, (budget - steps) / (config.falling * budget))
         if training.done_at is not None:
             rate = min(rate, 1.0 - (steps - training.done_at) / config.tail)
-        soft = 0.0
-        if training.cloned:
-            soft = config.terminate.soft * max(0.0, 1.0 - steps / (config.terminate.closing * budget))
+        soft = config.terminate.soft * max(0.0, 1.0 - steps / (config.terminate.closing * budget))
         pull = 0.0
         warming = False
         if training.cloned:
@@ -168,3 +168,53 @@ def judged_training(
     if done_at is not None and training.steps - done_at >= config.tail:
         over = True
     return training._replace(passes=passes, done_at=done_at, finished=over)
+
+
+class Trained(NamedTuple):
+    """An agent that was trained out, or as far as its steps went."""
+
+    agent: AgentState
+    steps: int
+    met_goal: bool
+
+
+OnPiece = Callable[[Training, Measurement, Trajectories], None]
+
+
+def train_out(
+    key: Any,
+    task: Task,
+    cost: CostFunction | None,
+    config: ForwardConfig,
+    budget: int,
+    goal: Goal | None,
+    demos: Trajectories | None = None,
+    num_samples: int = 10,
+    on_piece: OnPiece = lambda *_: None,
+) -> Trained:
+    """A fresh agent under `cost`, piece by piece, until it meets its goal or its steps end; `demos` help it."""
+    training = start_training(generator(jax.random.fold_in(key, 0)), task, config, demos)
+    shown = None
+    if demos is not None:
+        shown = shown_steps(demos, task)
+    train_env = task.make_env(config.num_envs)
+    sample_env = task.make_env(num_samples)
+    best = training.agent
+    best_return = -math.inf
+    number = 0
+    while not training.finished:
+        number += 1
+        key_train, key_sample = jax.random.split(jax.random.fold_in(key, number))
+        training, _ = train_on(key_train, training, task, train_env, cost, config, budget, shown=shown)
+        rng = generator(key_sample)
+        policy = policy_of(training.agent, task, config, cost, greedy=True)
+        samples = sample_trajectories(rng, policy, sample_env, task.horizon, int(rng.integers(2**31)))
+        done = measure(samples, cost)
+        training = judged_training(training, done, goal, budget, config)
+        on_piece(training, done, samples)
+        if done.forbidden <= Goal(0.0).most_forbidden and done.mean_return > best_return:
+            best = training.agent
+            best_return = done.mean_return
+    if goal is None or training.done_at is not None:
+        return Trained(training.agent, training.steps, training.done_at is not None)
+    return Trained(best, training.steps, met_goal=False)

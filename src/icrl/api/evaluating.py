@@ -23,6 +23,7 @@ from icrl.report.kept import keep_record, write_run_page
 from icrl.report.trust_summary import print_unfinished, progress_bar, stage
 from icrl.tasks.task import Scenario, Task
 from icrl.trust.check import Verdict
+from icrl.trust.fresh import Fresh, train_judge
 from icrl.trust.of_run import has_constraint, judge_run
 from icrl.types import Trajectories
 from icrl.words import say
@@ -54,6 +55,7 @@ def evaluate(
     episodes: int = 100,
     seed: int = 1,
     others: Sequence[str | Path] | None = None,
+    judge_steps: int | None = None,
     truth: str | Forbids | None = None,
     task: str | Task | Scenario | None = None,
     allow_import: bool = False,
@@ -64,6 +66,7 @@ def evaluate(
 
     `run`: what `icrl.run` returned, or a run directory. `others`: runs of the same kind with other seeds; None: those
     in the same folder. `truth`: a true constraint that you know, a function or module:function; it is used here alone.
+    `judge_steps`: train a fresh agent under the constraint for so many steps, whom no demonstration helps.
     `task`, `allow_import`: where the run's task is a function of yours, name it or allow its import. With `progress`
     what goes on is shown; `on_progress` is told it too.
     """
@@ -79,6 +82,7 @@ def evaluate(
         episodes=episodes,
         seed=seed,
         others=None if others is None else [Path(path) for path in others],
+        judge_steps=judge_steps,
         console=console,
         on_progress=on_progress,
     )
@@ -99,6 +103,7 @@ def evaluate_run(
     episodes: int,
     seed: int,
     others: Sequence[Path] | None,
+    judge_steps: int | None = None,
     console: Console,
     on_progress: OnProgress | None = None,
 ) -> Evaluation:
@@ -129,8 +134,11 @@ def evaluate_run(
     verdict = None
     right = None
     if has_constraint(directory):
+        fresh = None
+        if judge_steps is not None:
+            fresh = _fresh_judge(directory, config, scenario, judge_steps, seed, console)
         with _folds(console, on_progress) as on_fold:
-            verdict = judge_run(directory, scenario.task, demos, played, others, on_fold)
+            verdict = judge_run(directory, scenario.task, demos, played, others, on_fold, fresh)
         details["trust"] = verdict.as_json()
         if scenario.truth_known:
             right = judge_against_truth(directory, scenario, demos)
@@ -147,10 +155,19 @@ def evaluate_run(
     )
 
 
+def _fresh_judge(
+    directory: Path, config: dict[str, Any], scenario: Scenario, steps: int, seed: int, console: Console
+) -> Fresh:
+    """A fresh agent under the run's constraint, whom no demonstration helps."""
+    constraint = constraint_of_run(directory, config, scenario.task)
+    with stage(f"training a fresh agent under ζ for {steps:,} steps", console):
+        return train_judge(constraint, scenario.task, spec_from_json(config).config, steps, seed)
+
+
 @contextmanager
 def _folds(console: Console, on_progress: OnProgress | None) -> Iterator[Callable[[int, int], None]]:
     """The long part: shown, and told."""
-    fitting = "fitting ζ again with demonstrations left out (a minute or two)"
+    fitting = "asking the record; fitting ζ again where it is a network"
     with progress_bar(fitting, console) as show:
 
         def on_fold(done: int, of: int) -> None:

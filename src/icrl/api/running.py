@@ -68,6 +68,7 @@ def run(
     seed: int = 0,
     episodes: int = 100,
     callbacks: Sequence[Callback] = (),
+    resume: bool = False,
     progress: bool = True,
 ) -> RunResult:
     """Learn a constraint and an agent that respects it, as `icrl learn TASK --out OUT` does.
@@ -75,6 +76,7 @@ def run(
     `task`: one of ours, a Gymnasium id, module:function, or a `Task` of your own. `demos`: a path or a Minari id; None:
     those that ship. `columns`: which column of a table holds what. `config`: None: as the preset has it. `callbacks`
     look on at the start, each update, each round and the end; with `progress` so does the display of the terminal.
+    With `resume` a run of the same settings that `out` holds, and that did not come to its end, goes on.
     """
     scenario = find_scenario(task, env)
     source = None
@@ -94,7 +96,7 @@ def run(
         columns=columns,
     )
     directory = Path(out)
-    check_run(spec, scenario, found, directory)  # before anything is shown
+    check_run(spec, scenario, found, directory, resume=resume)  # before anything is shown
     console = Console(quiet=not progress)
     display = LiveDisplay(f"{method} on {spec.task}, seed {seed}", settings.steps, console)
     watched: Sequence[Callback] = callbacks
@@ -103,7 +105,7 @@ def run(
         watched = [display, *callbacks]
         shown = display
     with shown:
-        scores, last = run_learning(spec, scenario, found, directory, Callbacks(watched))
+        scores, last = run_learning(spec, scenario, found, directory, Callbacks(watched), resume=resume)
     write_pictures(scenario, found, last, directory)
     write_run_page(directory, console)
     kept = RunDirectory(directory)

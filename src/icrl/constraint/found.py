@@ -1,6 +1,7 @@
 """A region that was found, as an artefact and as a cost: the features of its axes are columns of a task."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from icrl.constraint.features import Features, extract
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.region import Region, RegionAxis
-from icrl.types import AnyArray, CostFunction, FloatArray
+from icrl.types import AnyArray, FloatArray
 
 if TYPE_CHECKING:  # a task needs gymnasium, using a learned constraint does not
     from icrl.tasks.task import Task
@@ -42,12 +43,24 @@ def region_constraint(
     return LearnedConstraint(features=region_features(blocks, task), region=region, card=card)
 
 
-def region_cost(region: Region, blocks: Sequence[tuple[int, ...]], task: "Task") -> CostFunction:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RegionCost:
     """1 − ζ of raw pairs, unchecked and therefore fast: what agents are trained under."""
-    features = region_features(blocks, task)
 
-    def cost(observations: AnyArray, actions: AnyArray) -> FloatArray:
-        logit = region.logits(extract(features, observations, actions))
+    region: Region
+    features: Features
+
+    def __call__(self, observations: AnyArray, actions: AnyArray) -> FloatArray:
+        """[..., o], [..., a] or [...] choices -> [...]."""
+        logit = self.region.logits(extract(self.features, observations, actions))
         return np.asarray(0.5 - 0.5 * np.tanh(0.5 * logit))
 
-    return cost
+    @property
+    def about_states_alone(self) -> bool:
+        """Whether a pair is forbidden does not depend on its action."""
+        return all(column < self.features.num_observations for column in self.features.columns)
+
+
+def region_cost(region: Region, blocks: Sequence[tuple[int, ...]], task: "Task") -> RegionCost:
+    """The cost of a region over the columns of its axes."""
+    return RegionCost(region=region, features=region_features(blocks, task))

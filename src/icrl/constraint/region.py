@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from icrl.errors import InputError
-from icrl.types import AnyArray, FloatArray
+from icrl.types import AnyArray, FloatArray, IntArray
 
 SHARPNESS = 20.0
 """Logit of zeta per unit of g: from 0.9 to 0.1 within a fifth of the distance that held-out demonstrations bear."""
@@ -93,7 +93,8 @@ class Region:
     @property
     def level(self) -> float:
         """Forbidden is where g exceeds this."""
-        return float(self.evidence_depth ** (1.0 - self.caution))  # evenly in ratios: depths may be of 2 or of 2,000
+        # evenly in ratios: depths may be of 2 or of 2,000
+        return float(self.evidence_depth ** (1.0 - self.caution))
 
     def with_caution(self, caution: float) -> "Region":
         """The same region with its wall elsewhere between demonstrations and evidence."""
@@ -101,22 +102,42 @@ class Region:
 
     def depths(self, inputs: AnyArray) -> FloatArray:
         """g at inputs [..., f] -> [...]: linear between nodes, constant beyond the ends."""
-        lower = []
-        shares = []
+        flat = self.depth.ravel()
+        below = np.zeros(inputs.shape[:-1], np.int64)
+        corners: list[tuple[int, FloatArray | None]] = [(0, None)]
+        """Offset of each corner of a cell in the flat grid, and its weight."""
+        stride = self.depth.size
         for axis in self.axes:
+            stride //= len(axis.nodes)
             places = axis.places(inputs)
-            below = np.minimum(places.astype(np.int64), max(len(axis.nodes) - 2, 0))
-            lower.append(below)
-            shares.append(places - below)
+            if len(axis.nodes) == 1:
+                continue
+            index = np.minimum(places.astype(np.int64), len(axis.nodes) - 2)
+            below += index * stride
+            share = places - index
+            corners = [
+                (offset + upper * stride, part if weight is None else weight * part)
+                for offset, weight in corners
+                for upper, part in ((0, 1.0 - share), (1, share))
+            ]
         total = np.zeros(inputs.shape[:-1])
-        for corner in np.ndindex(*(2,) * len(self.axes)):
-            weight = np.ones(inputs.shape[:-1])
-            index = []
-            for axis, upper, below, share in zip(self.axes, corner, lower, shares, strict=True):
-                weight = weight * (share if upper else 1.0 - share)
-                index.append(np.minimum(below + upper, len(axis.nodes) - 1))
-            total += weight * self.depth[tuple(index)]
+        for offset, weight in corners:
+            values = flat[below + offset]
+            total += values if weight is None else weight * values
         return total
+
+    def nodes_around(self, inputs: AnyArray) -> list[tuple[IntArray, ...]]:
+        """Indices of the corners of the cells that inputs [n, f] lie in, corner by corner."""
+        lower = []
+        for axis in self.axes:
+            lower.append(np.minimum(axis.places(inputs).astype(np.int64), max(len(axis.nodes) - 2, 0)))
+        corners = []
+        for corner in np.ndindex(*(2,) * len(self.axes)):
+            index = []
+            for axis, below, upper in zip(self.axes, lower, corner, strict=True):
+                index.append(np.minimum(below + upper, len(axis.nodes) - 1))
+            corners.append(tuple(index))
+        return corners
 
     def logits(self, inputs: AnyArray) -> FloatArray:
         """Logit of ζ: s (level − g), so that ζ < ½ exactly where g > level. Shapes: [..., f] -> [...]."""

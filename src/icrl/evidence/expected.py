@@ -47,6 +47,11 @@ class Expected:
         return float(np.mean(self.returns))
 
     @property
+    def way(self) -> float:
+        """From what chance earns to what demonstrations earn."""
+        return abs(self.mean - self.chance)
+
+    @property
     def standard_error(self) -> float:
         """Of that mean, as far as the start does not explain it."""
         return self.scatter / float(np.sqrt(len(self.returns)))

@@ -1,6 +1,6 @@
 """The pairs that an explanation rests on, as ζ judges them: what the demonstrations and the run's agents did."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,6 +43,10 @@ class Judged:
     def flags(self) -> BoolArray:
         """[d]: a number that is only ever 0 or 1, such as one of a set of states; nothing lies between."""
         return flag_columns(self.choices, self.values)
+
+    def judged_as(self, forbidden: BoolArray) -> "Judged":
+        """The same pairs, judged otherwise."""
+        return replace(self, forbidden=forbidden)
 
     @property
     def by_expert(self) -> BoolArray:

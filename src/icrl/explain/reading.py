@@ -9,9 +9,12 @@ import numpy as np
 from icrl.constraint.learned import LearnedConstraint
 from icrl.errors import InputError
 from icrl.explain.judged import Judged, influence, judge_pairs
+from icrl.explain.left_open import OpenWall, Rival, open_wall, rivals_of
+from icrl.explain.maps import RegionMap, maps_of
 from icrl.explain.open_interval import OpenInterval, open_interval, turning_zone
-from icrl.explain.rules import BAR, Explanation, choose, explain_rules
+from icrl.explain.rules import BAR, EVEN_BAR, Explanation, choose, explain_region, explain_rules
 from icrl.explain.search import Condition
+from icrl.explain.shapes import features_of
 from icrl.explain.slices import Plane, Slice, find_feature, plane_over, slice_along
 from icrl.types import FloatArray, Trajectories
 from icrl.visited import Visited
@@ -43,6 +46,12 @@ class Reading(NamedTuple):
     plane: Plane | None
     recorded: bool
     """The run kept a record of where its agents went."""
+    maps: tuple[RegionMap, ...] = ()
+    """Of a region of two or three axes."""
+    wall: OpenWall | None = None
+    """Of a region: its wall at both ends of caution."""
+    rivals: tuple[Rival, ...] = ()
+    """Of a rule that was found: the best sets of axes, the chosen one first."""
 
 
 def read_constraint(
@@ -51,20 +60,32 @@ def read_constraint(
     """Distil ζ into rules, and cut slices along `features` (none given: those of the rule, then those that matter)."""
     check_fits(constraint, demos, "the demonstrations")
     judged = judge_pairs(constraint, demos, visited)
-    explanations = explain_rules(judged)
-    rule = choose(explanations) if explanations else None
+    if constraint.region is None:
+        explanations = explain_rules(judged)
+        rule = choose(explanations) if explanations else None
+    else:
+        explanations = explain_region(constraint, judged)
+        rule = explanations[0] if explanations else None
     longer = explanations[-1] if explanations and explanations[-1] is not rule else None
     shares = influence(constraint, judged)
     condition = threshold_of(rule) if rule is not None and rule.fits else None
     interval = None if condition is None else open_interval(judged, condition)
     turning = None if condition is None else turning_zone(constraint, judged, condition)
     ordered = [find_feature(judged, name) for name in features] or _worth_seeing(rule, judged, shares)
-    named = set() if rule is None else {part.feature for conditions in rule.rules for part in conditions}
+    named = set() if rule is None else set(features_of(rule.shape))
     shown = [index for index in ordered if features or index in named or shares[index] >= MATTERS] or ordered[:1]
     limits = None
     if condition is not None and interval is not None and condition.feature == ordered[0]:
         limits = close_up(judged, condition, interval, turning)
     numbers = [index for index in ordered if not judged.choices[index]][:2]
+    maps = maps_of(constraint, judged)
+    if maps and not features:  # the region is seen whole: slices and a plane would say less
+        shown = []
+        numbers = []
+        limits = None
+    wall = None
+    if rule is not None:
+        wall = open_wall(constraint, judged, rule)
     return Reading(
         judged=judged,
         rule=rule,
@@ -76,6 +97,9 @@ def read_constraint(
         zoom=None if limits is None else slice_along(constraint, judged, ordered[0], limits),
         plane=plane_over(constraint, judged, numbers[0], numbers[1], limits) if len(numbers) > 1 else None,
         recorded=visited is not None,
+        maps=maps,
+        wall=wall,
+        rivals=rivals_of(constraint),
     )
 
 
@@ -104,9 +128,13 @@ def verdict_on(rule: Explanation | None) -> str:
     if rule is None:
         return "no rule: ζ judges all recorded pairs alike"
     agreement = f"balanced agreement {rule.fidelity.balanced_agreement:.3f}"
+    bar = f"the bar is {BAR}"
+    if rule.fidelity.even_agreement is not None:
+        agreement += f", on an even sample of the region's box {rule.fidelity.even_agreement:.3f}"
+        bar = f"the bars are {BAR} and {EVEN_BAR}"
     if rule.fits:
-        return f"a short rule fits ({agreement}, the bar is {BAR})"
-    return f"no short rule fits; the best has {agreement}, below the bar of {BAR}"
+        return f"a short rule fits ({agreement}; {bar})"
+    return f"no short rule fits; the best has {agreement} ({bar})"
 
 
 def close_up(
@@ -123,7 +151,7 @@ def close_up(
 
 def _worth_seeing(rule: Explanation | None, judged: Judged, shares: FloatArray) -> list[int]:
     """The features of the rule, then all others by how much they matter; of the choices of an action only the first."""
-    named = [] if rule is None else [condition.feature for conditions in rule.rules for condition in conditions]
+    named = [] if rule is None else features_of(rule.shape)
     ordered = dict.fromkeys(named + [int(index) for index in np.argsort(-shares, kind="stable")])
     choices = [index for index in ordered if judged.choices[index]]
     return [index for index in ordered if index not in choices[1:]]

@@ -12,14 +12,23 @@ from typing import NamedTuple
 
 import numpy as np
 
+from icrl.constraint.learned import LearnedConstraint
+from icrl.explain.fitting import Form, Places, forms_of, gains_of
 from icrl.explain.judged import Judged, balanced_indices
-from icrl.explain.search import WORTH, Rule, Search, round_between, rule_holds
+from icrl.explain.region_sample import even_sample
+from icrl.explain.search import WORTH, Rule, Search, round_between
+from icrl.explain.shapes import Boxes, Shape, conditions_of
 from icrl.types import BoolArray, IntArray
 
 BAR = 0.95
 """Balanced agreement from which a rule is said to fit."""
 MOST_PAIRS = 8_000
 """Pairs that rules are chosen on."""
+EVEN_BAR = 0.9
+"""Balanced agreement on an even sample of a region's box from which a rule is said to fit: it has
+corners where nobody ever was."""
+NUMBER = 0.02
+"""Agreement that every number which a shape takes must be worth."""
 
 
 class Fidelity(NamedTuple):
@@ -33,6 +42,15 @@ class Fidelity(NamedTuple):
     recall: float
     """Of the pairs that ζ forbids, the share that the rules forbid."""
     pairs: int
+    even_agreement: float | None = None
+    """Balanced agreement on an even sample of the region's box; None: ζ is no region."""
+
+    @property
+    def least(self) -> float:
+        """The lower of the two agreements."""
+        if self.even_agreement is None:
+            return self.balanced_agreement
+        return min(self.balanced_agreement, self.even_agreement)
 
 
 class Support(NamedTuple):
@@ -45,22 +63,72 @@ class Support(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Rules of which any one forbids, and how good they are."""
+    """What is forbidden, as a shape, and how good that is."""
 
     form: str
-    """threshold, interval, box of two, or list"""
-    rules: tuple[Rule, ...]
+    """threshold, interval, box, walls, list; half-plane, disc, ellipse, arc; names"""
+    shape: Shape
     fidelity: Fidelity
     support: Support
 
     @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The conditions of a shape that is made of them; any one of the rules forbids."""
+        return conditions_of(self.shape)
+
+    @property
     def fits(self) -> bool:
         """It agrees with ζ well enough to be read in its place."""
-        return self.fidelity.balanced_agreement >= BAR
+        even = self.fidelity.even_agreement
+        return self.fidelity.balanced_agreement >= BAR and (even is None or even >= EVEN_BAR)
 
     def __str__(self) -> str:
         """As a person writes it."""
-        return ", or ".join(" and ".join(str(condition) for condition in rule) for rule in self.rules)
+        return str(self.shape)
+
+
+def explain_region(constraint: LearnedConstraint, judged: Judged, form: str | None = None) -> list[Explanation]:
+    """The best shapes for a region, from the one to be said to longer ones that agree better; of one `form` alone.
+
+    Shapes are chosen on half of the recorded pairs and an even sample of the region's box, and measured on the other
+    half and another sample. To be said is the shape with the highest agreement, the lower of the two, less 0.02 for
+    every number that it takes. Empty where ζ forbids nothing, or everything, in both.
+    """
+    assert constraint.region is not None
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(judged.forbidden))
+    measured_on = order[1::2]
+    chosen_on = order[::2][balanced_indices(judged.forbidden[order[::2]], MOST_PAIRS, rng)]
+    even, forbidden = even_sample(constraint, judged.values)
+    kinds = np.concatenate([judged.forbidden, forbidden])
+    if kinds.all() or not kinds.any():
+        return []
+    places = Places(
+        names=judged.names,
+        axes=constraint.region.axes,
+        values=np.concatenate([judged.values[chosen_on], even]),
+        gains=gains_of([judged.forbidden[chosen_on], forbidden]),
+    )
+    fresh, said = even_sample(constraint, judged.values, seed=1)
+    found = []
+    for one in forms_of(places):
+        if form is not None and one.name != form:
+            continue
+        within = fidelity(one.shape, judged, measured_on)
+        outcome = within._replace(even_agreement=_balanced(one.shape.holds(fresh), said))
+        found.append((one, Explanation(one.name, one.shape, outcome, support(one.shape, judged))))
+    if not found:
+        return []
+    return _worth_saying(found)
+
+
+def _worth_saying(found: list[tuple[Form, Explanation]]) -> list[Explanation]:
+    """The one to be said, and after it the best of those that are better by `WORTH`."""
+    first = max(found, key=lambda pair: pair[1].fidelity.least - NUMBER * pair[0].numbers)
+    best = max(found, key=lambda pair: pair[1].fidelity.least)
+    if best[1].fidelity.least >= first[1].fidelity.least + WORTH:
+        return [first[1], best[1]]
+    return [first[1]]
 
 
 def explain_rules(judged: Judged) -> list[Explanation]:
@@ -86,7 +154,8 @@ def explain_rules(judged: Judged) -> list[Explanation]:
     for form, find in forms.items():
         rules = clear_of_demos(find(), judged) if form == "threshold" else find()
         if not found or search.gain_of_any(rules) >= search.gain_of_any(found[-1].rules) + WORTH:
-            found.append(Explanation(form, rules, fidelity(rules, judged, measured_on), support(rules, judged)))
+            shape = Boxes(rules)
+            found.append(Explanation(form, shape, fidelity(shape, judged, measured_on), support(shape, judged)))
         if found[-1].fidelity.balanced_agreement > 1 - WORTH:
             break  # nothing longer can be worth it
     return found
@@ -118,26 +187,34 @@ def choose(explanations: list[Explanation]) -> Explanation:
     return next(e for e in explanations if e.fidelity.balanced_agreement >= best - WORTH)
 
 
-def forbids(rules: tuple[Rule, ...], judged: Judged) -> BoolArray:
-    """[n]: any of the rules holds."""
-    return np.asarray(np.any([rule_holds(rule, judged.values) for rule in rules], axis=0))
-
-
-def fidelity(rules: tuple[Rule, ...], judged: Judged, measured_on: IntArray) -> Fidelity:
-    """Agreement of rules and ζ on the pairs `measured_on`."""
-    said, zeta = forbids(rules, judged)[measured_on], judged.forbidden[measured_on]
-    recall, allowed = float(np.mean(said[zeta])), float(np.mean(~said[~zeta]))
+def fidelity(shape: Shape, judged: Judged, measured_on: IntArray) -> Fidelity:
+    """Agreement of a shape and ζ on the pairs `measured_on`."""
+    said = shape.holds(judged.values[measured_on])
+    zeta = judged.forbidden[measured_on]
+    precision = None
+    if said.any():
+        precision = float(np.mean(zeta[said]))
+    recall = 1.0
+    if zeta.any():
+        recall = float(np.mean(said[zeta]))
     return Fidelity(
-        balanced_agreement=(recall + allowed) / 2,
+        balanced_agreement=_balanced(said, zeta),
         agreement=float(np.mean(said == zeta)),
-        precision=float(np.mean(zeta[said])) if said.any() else None,
+        precision=precision,
         recall=recall,
         pairs=len(measured_on),
     )
 
 
-def support(rules: tuple[Rule, ...], judged: Judged) -> Support:
-    """How many demonstrated pairs, and how many of the agents', the rules forbid."""
-    said = forbids(rules, judged)
-    expert, agents = judged.by_expert, judged.by_agents
+def _balanced(said: BoolArray, zeta: BoolArray) -> float:
+    """½ (share of the forbidden that is said to be + share of the allowed that is); plain where all is alike."""
+    kinds = [kind for kind in (zeta, ~zeta) if kind.any()]
+    return float(np.mean([np.mean(said[kind] == zeta[kind]) for kind in kinds]))
+
+
+def support(shape: Shape, judged: Judged) -> Support:
+    """How many demonstrated pairs, and how many of the agents', a shape forbids."""
+    said = shape.holds(judged.values)
+    expert = judged.by_expert
+    agents = judged.by_agents
     return Support(int(said[expert].sum()), int(expert.sum()), int(said[agents].sum()), int(agents.sum()))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from icrl.explain.maps import RegionMap
 from icrl.explain.reading import Reading, threshold_of
 from icrl.explain.slices import Plane, Slice
 from icrl.report.canvas import blank_figure, save_figure
@@ -13,12 +14,16 @@ from icrl.types import BoolArray
 from icrl.words import one_line
 
 _EXPERT, _AGENTS, _RULE = "#313695", "#d97706", "#a50026"
+_CAUTION = "#f4a582"
 _BINS, _MOST_POINTS = 60, 400
 
 
 def draw_reading(reading: Reading, title: str, path: Path) -> None:
     """Draw the slices of a reading; the file is written whole or not at all."""
     slices = list(reading.slices[:1]) + [reading.zoom] * (reading.zoom is not None) + list(reading.slices[1:])
+    if reading.maps and not slices:
+        _draw_maps(reading, title, path)
+        return
     panels = len(slices) + (reading.plane is not None)
     # A legend is as wide as its columns: on a single panel two fit, and it needs more lines below.
     columns = min(4, 2 * panels)
@@ -30,23 +35,57 @@ def draw_reading(reading: Reading, title: str, path: Path) -> None:
         grid[0].set_ylabel("feasibility ζ")
         if reading.plane is not None:
             _draw_plane(figure, grid[-1], reading.plane, reading)
-        named: dict[str, Any] = {}
-        for axes in grid:
-            handles, labels = axes.get_legend_handles_labels()
-            named |= dict(zip(labels, handles, strict=True))
-        figure.legend(
-            named.values(),
-            named,
-            fontsize=9,
-            loc="outside lower center",
-            ncols=columns,
-            frameon=False,
-        )
-        said = "no short rule fits"
-        if reading.rule is not None and reading.rule.fits:
-            said = f"forbidden: {reading.rule}"
-        figure.suptitle(fill(one_line(f"{title}: {said}"), 64 * panels), fontsize=12)
-        save_figure(figure, path, dpi=130, metadata={"Software": None})
+        _finish(figure, grid, columns, reading, title, path)
+
+
+def _finish(figure: Any, grid: Any, columns: int, reading: Reading, title: str, path: Path) -> None:
+    """One legend for all panels, the rule as the title, the file."""
+    named: dict[str, Any] = {}
+    for axes in grid:
+        handles, labels = axes.get_legend_handles_labels()
+        named |= dict(zip(labels, handles, strict=True))
+    figure.legend(named.values(), named, fontsize=9, loc="outside lower center", ncols=columns, frameon=False)
+    said = "no short rule fits"
+    if reading.rule is not None and reading.rule.fits:
+        said = f"forbidden: {reading.rule}"
+    figure.suptitle(fill(one_line(f"{title}: {said}"), 64 * len(grid)), fontsize=12)
+    save_figure(figure, path, dpi=130, metadata={"Software": None})
+
+
+def _draw_maps(reading: Reading, title: str, path: Path) -> None:
+    """A region in its own axes: forbidden, what only caution forbids, and where everybody was."""
+    panels = len(reading.maps)
+    with blank_figure((max(6.4, 4.6 * panels), 5.6)) as figure:
+        grid = np.atleast_1d(figure.subplots(1, panels))
+        for axes, part in zip(grid, reading.maps, strict=True):
+            _draw_map(axes, part, reading)
+        _finish(figure, grid, min(4, 2 * panels), reading, title, path)
+
+
+def _draw_map(axes: Any, part: RegionMap, reading: Reading) -> None:
+    step_x = (part.xs[1] - part.xs[0]) / 2
+    step_y = 0.5
+    if not part.choices:
+        step_y = (part.ys[1] - part.ys[0]) / 2
+    extent = (part.xs[0] - step_x, part.xs[-1] + step_x, part.ys[0] - step_y, part.ys[-1] + step_y)
+    for mask, colour, label in (
+        (part.forbidden, _CAUTION, "forbidden out of caution"),
+        (part.without_caution, _RULE, "forbidden with no caution, too"),
+    ):
+        shade = np.zeros((*mask.shape, 4))
+        shade[mask] = (*(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)), 0.55)
+        axes.imshow(shade, extent=extent, origin="lower", aspect="auto", interpolation="nearest")
+        axes.fill([], [], color=colour, alpha=0.55, label=label)
+    for chosen, colour, label in reversed(_groups(reading)):
+        rows = np.flatnonzero(chosen & part.shown)
+        rows = rows[:: max(1, len(rows) // _MOST_POINTS)]
+        x, y = part.places[rows].T
+        marker = {"demonstrations": "o", "agents": "X"}[label]
+        axes.scatter(x, y, s=13, marker=marker, color=colour, edgecolors="white", linewidths=0.4, label=label)
+    if part.choices:
+        axes.set_yticks(part.ys, [one_line(choice) for choice in part.choices])
+    names = [one_line(name) for name in part.names]
+    axes.set(xlabel=names[0], ylabel=names[1], xlim=extent[:2], ylim=extent[2:], title=one_line(part.layer))
 
 
 def _draw_slice(axes: Any, part: Slice, reading: Reading) -> None:

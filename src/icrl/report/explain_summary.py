@@ -31,6 +31,8 @@ def print_reading(reading: Reading, console: Console) -> None:
             console,
             f"No rule: ζ forbids {share:.0%} of the {len(reading.judged.forbidden):,} recorded pairs.",
         )
+        for line in rival_lines(reading):
+            say(console, line)
         return
     say(console, f"{verdict_on(reading.rule)[0].upper()}{verdict_on(reading.rule)[1:]}.")
     for explanation in (reading.rule, reading.longer):
@@ -42,6 +44,8 @@ def print_reading(reading: Reading, console: Console) -> None:
     if reading.interval is not None and condition is not None:
         for line in interval_lines(reading.interval, condition, reading.turning):
             say(console, line)
+    for line in [*wall_lines(reading), *rival_lines(reading)]:
+        say(console, line)
     order = [int(i) for i in np.argsort(-reading.influence, kind="stable")[:_MOST_FEATURES]]
     shown = [f"{reading.judged.names[i]} {reading.influence[i]:.0%}" for i in order if reading.influence[i] >= MATTERS]
     say(
@@ -78,6 +82,39 @@ def interval_lines(interval: OpenInterval, condition: Condition, turning: tuple[
     return lines
 
 
+def wall_lines(reading: Reading) -> list[str]:
+    """The wall at both ends of caution: what the data leave open of a rule that was found."""
+    wall = reading.wall
+    if wall is None:
+        return []
+    lenient = wall.lenient or "next to nothing"
+    return [
+        f"Left open is where between demonstrations and evidence the wall stands (caution {wall.caution:g} here):",
+        f"  with all caution (1): {wall.cautious}",
+        f"  with none (0): {lenient}",
+    ]
+
+
+def rival_lines(reading: Reading) -> list[str]:
+    """The sets of features that explain the evidence best."""
+    if not reading.rivals:
+        return []
+    lines = ["What explains the evidence best, by the search's score:"]
+    for place, rival in enumerate(reading.rivals):
+        notes = [f"explains {rival.explained:.0%}"]
+        if rival.refuted > 0:
+            notes.append(f"{rival.refuted:.0%} of held-out demonstrations refute it")
+        if rival.kept is not None:
+            notes.append(f"agents that obey it keep {rival.kept:.0%} of what they earn beyond demonstrations")
+        if rival.vetoed:
+            notes.append("vetoed: something earlier explains as much")
+        mark = " "
+        if place == 0 and reading.rule is not None:
+            mark = "*"
+        lines.append(f"  {mark} {rival.score:.2f} {rival.axes} ({'; '.join(notes)})")
+    return lines
+
+
 def reading_as_json(reading: Reading) -> dict[str, Any]:
     """The content of `explain.json`."""
     return {
@@ -89,6 +126,8 @@ def reading_as_json(reading: Reading) -> dict[str, Any]:
         "turning_zone": reading.turning,
         "influence": dict(zip(reading.judged.names, map(float, reading.influence), strict=True)),
         "agents_recorded": reading.recorded,
+        "wall": None if reading.wall is None else reading.wall._asdict(),
+        "rivals": [rival._asdict() for rival in reading.rivals],
     }
 
 
@@ -117,9 +156,12 @@ def rule_lines(explanation: Explanation) -> list[str]:
     """Fidelity to ζ, and support in the data."""
     fidelity, support = explanation.fidelity, explanation.support
     precision = "-" if fidelity.precision is None else f"{fidelity.precision:.3f}"
+    even = ""
+    if fidelity.even_agreement is not None:
+        even = f"; {fidelity.even_agreement:.3f} on an even sample of the region's box"
     return [
         f"balanced agreement with ζ {fidelity.balanced_agreement:.3f} (precision {precision}, recall "
-        f"{fidelity.recall:.3f}) on {fidelity.pairs:,} pairs that it was not chosen on",
+        f"{fidelity.recall:.3f}) on {fidelity.pairs:,} pairs that it was not chosen on{even}",
         f"it forbids {support.demonstrated:,} of {support.of_demonstrated:,} demonstrated pairs and "
         f"{support.by_agents:,} of {support.of_by_agents:,} recorded pairs of agents",
     ]

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from icrl.errors import InputError
-from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, SCORES, RunDirectory
+from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, ERROR, SCORES, RunDirectory
 from icrl.experiment.suite.display import last_words
-from icrl.experiment.suite.suite import COMMAND, ERROR
+from icrl.experiment.suite.suite import COMMAND
 from icrl.files import MOST_JSON_BYTES, read_bytes
 from icrl.types import FloatArray
 from icrl.words import one_line

@@ -8,11 +8,14 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from icrl.evaluate import Truth
 from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.trust.check import Level, Verdict
 from icrl.words import say
 
 _MARKS = {Level.good: ("+", "green"), Level.care: ("!", "yellow"), Level.bad: ("x", "red"), Level.unknown: ("?", "dim")}
+_RIM = 0.15
+"""A true return that is lower than what is earned by more than this share is explained."""
 _STYLES = {"trust it": "bold green", "with care": "bold yellow", "do not trust it": "bold red"}
 
 
@@ -44,9 +47,25 @@ def print_constraint_truth(found: dict[str, Any], console: Console) -> None:
         judged = (counts[f"{kind}_judged_infeasible"], counts[f"{kind}_judged_feasible"])
         table.add_row(kind, *(f"{count:,}" for count in judged))
     console.print(table)
+    hit, alarms = ("-" if found[key] is None else f"{found[key]:.1%}" for key in ("hit_rate", "false_alarm_rate"))
+    console.print(f"Hit rate {hit} of what is forbidden, false alarms {alarms} of what is allowed.", highlight=False)
     auc, iou = ("-" if found[key] is None else f"{found[key]:.3f}" for key in ("auc", "iou"))
     error = found["calibration"]["error"]
     console.print(f"AUC {auc}, IoU {iou}, calibration error of 1 - ζ {error:.3f}.", highlight=False)
+
+
+def print_rim(truth: Truth, console: Console) -> None:
+    """Say why a true return is much lower than what the agent earns: it counts up to the first forbidden step."""
+    if truth.nominal_return - truth.true_return <= _RIM * max(abs(truth.nominal_return), 1e-9):
+        return
+    say(
+        console,
+        f"The agent earns {truth.nominal_return:,.1f}, but up to its first truly forbidden step only "
+        f"{truth.true_return:,.1f}: in {truth.violating_episodes:.0%} of its episodes it enters what is forbidden, on "
+        f"{truth.violation_rate:.1%} of its steps. Agents cut the rim: between the wall of ζ and the true one there is "
+        "room that pays. More caution, or demonstrations nearer to the wall, would close it.",
+        "yellow",
+    )
 
 
 @contextmanager

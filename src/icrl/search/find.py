@@ -19,8 +19,6 @@ SCALES = (4, 5, 6, 7, 8, 10, 12, 14, 16)
 """Cells along an axis, from coarse to fine."""
 PRICE = 0.03
 """Of each axis; held-out demonstrations set the real price of complexity."""
-ACTION_PRICE = 0.1
-"""Of each axis of the action: what agents do differs in style more than where they go."""
 LEAST = 0.15
 """A rule with a lower score is not believed: a style of agents scores up to about 0.13 (docs/decisions/0017)."""
 _PAID = 0.8
@@ -30,7 +28,7 @@ _VETO = 0.8
 _MOST_CANDIDATES = 8
 _WORTH_A_LOOK = 0.4
 """Candidates score at least so much of what the best does."""
-_AS_MUCH = 0.08
+AS_MUCH = 0.08
 """Two scores that differ by less are the same."""
 _NEARLY = 0.05
 """A part of a set of axes that explains less by no more than this explains as much."""
@@ -49,11 +47,19 @@ class Candidate(NamedTuple):
     """Both at that scale."""
     before: float = 0.0
     """The best score of what precedes it and has paid already."""
+    kept: float | None = None
+    """Share of what agents earn beyond demonstrations that they keep while they obey a rule over these axes; None: not
+    tried."""
 
     @property
     def vetoed(self) -> bool:
         """What it flags happens after the deed: something that precedes it explains as much."""
         return self.before >= _VETO * self.score
+
+    @property
+    def worth(self) -> float:
+        """Score, as far as obeying takes away what was to be explained."""
+        return self.score * (1.0 - (self.kept or 0.0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,21 +91,17 @@ def find(question: Question, sets: list[tuple[int, ...]]) -> list[Candidate]:
     return sorted(judged, key=lambda candidate: (candidate.vetoed, -candidate.score))
 
 
-def simplest(candidates: list[Candidate]) -> list[Candidate]:
-    """The same, but a subset of the best that scores and explains as much comes first."""
-    best = candidates[0]
+def parts_of(whole: Candidate, candidates: list[Candidate]) -> list[Candidate]:
+    """Candidates over fewer of the same axes that score and explain as much, the smallest first."""
     parts = [
         other
-        for other in candidates[1:]
-        if set(other.axes) < set(best.axes)
+        for other in candidates
+        if set(other.axes) < set(whole.axes)
         and not other.vetoed
-        and other.score >= best.score - _AS_MUCH
-        and other.explained >= best.explained - _NEARLY
+        and other.score >= whole.score - AS_MUCH
+        and other.explained >= whole.explained - _NEARLY
     ]
-    if not parts:
-        return candidates
-    first = min(parts, key=lambda part: (len(part.axes), -part.score))
-    return [first, *(other for other in candidates if other.axes != first.axes)]
+    return sorted(parts, key=lambda part: (len(part.axes), -part.score))
 
 
 def rank(question: Question, sets: list[tuple[int, ...]]) -> list[Candidate]:

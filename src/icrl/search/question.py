@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from icrl.search.axes import Axis, Ruler, axis_values, make_ruler
-from icrl.search.find import ACTION_PRICE, PRICE, Question
+from icrl.search.find import PRICE, Question
 from icrl.search.tables import Steps, make_tables
 from icrl.types import FloatArray, IntArray, Trajectories
 
@@ -58,5 +58,5 @@ def put_question(
     """What is to be explained: weights [M] of trajectories, paid [M, T]."""
     rulers = rulers_of(axes, shown, done, even=1.0)
     tables = make_tables(rulers, measured(rulers, shown), measured(rulers, done))
-    prices = tuple(ACTION_PRICE if axis.of_action else PRICE for axis in axes)
+    prices = (PRICE,) * len(axes)
     return Question(tables=tables, weights=weights, prices=prices, paid=paid[done.owners, done.times])

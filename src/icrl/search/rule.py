@@ -1,5 +1,6 @@
 """From evidence to a rule: which axes, and where the wall stands in them."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -7,13 +8,17 @@ import numpy as np
 
 from icrl.constraint.region import Region, RegionAxis
 from icrl.search.axes import Axis
-from icrl.search.find import LEAST, Candidate, Question, find, score, simplest
+from icrl.search.find import AS_MUCH, LEAST, Candidate, Question, find, parts_of, score
 from icrl.search.question import Values, measured, put_question, rulers_of
 from icrl.search.tables import sets_of
 from icrl.search.wall import Wall, joined, place_wall
 from icrl.types import BoolArray, FloatArray
 
 _MOST_RIVALS = 5
+_MOST_KEPT = 0.7
+"""Where agents keep more than this of what they earn beyond demonstrations under every candidate, there is no rule."""
+_MOST_TRIED = 6
+"""Candidates under which agents are asked to act."""
 _MOST_FOR_TRIPLES = 14
 """With more axes than this, triples are looked for beside the best pairs alone."""
 _TRIPLE_GAIN = {True: 0.35, False: 0.15}
@@ -21,7 +26,6 @@ _TRIPLE_GAIN = {True: 0.35, False: 0.15}
 where it does not: demonstrations are thin in three dimensions."""
 _EXPLAINS = 0.8
 """A rule explains a counter-example where so much of it, by weight, enters what it forbids."""
-_JUST_BEYOND = 1.001
 _CLEARLY = 0.1
 """Other axes take the place of the old ones where they score so much more."""
 
@@ -89,6 +93,7 @@ class Finding(NamedTuple):
                     "explained": float(rival.explained),
                     "refuted": float(rival.refuted),
                     "vetoed": bool(rival.vetoed),
+                    "kept": rival.kept,
                 }
                 for rival in self.rivals
             ],
@@ -114,6 +119,9 @@ class Problem(NamedTuple):
     """How much there is to explain, from 0 to 1."""
     newest: BoolArray
     """[M]: trajectories of the newest generation"""
+    kept_under: "Callable[[Rule], float] | None" = None
+    """Share of what agents earn beyond demonstrations that they keep while they obey a rule, without learning anew;
+    None: they cannot be asked."""
 
 
 def find_rule(problem: Problem, old: Rule | None = None) -> Finding:
@@ -143,16 +151,52 @@ def _best(
 ) -> Finding:
     """The first candidate that is believed, or the old axes where they do as well."""
     ranked = candidates
-    if candidates:
-        ranked = simplest(candidates)
     if old is not None:
         known = score(question, old.candidate.axes)
         if not ranked or known.score >= ranked[0].score - _CLEARLY:
             ranked = [known, *(other for other in ranked if other.axes != known.axes)]
+    rule, ranked = _first_that_matters(problem, question, ranked)
     rivals = tuple(ranked[:_MOST_RIVALS])
-    if not _believed(ranked, problem.strength):
-        return Finding(None, rivals, problem.strength, names)
-    return Finding(wall_in(problem, ranked[0], question), rivals, problem.strength, names)
+    if rule is not None and not _believed(ranked, problem.strength):
+        rule = None
+    return Finding(rule, rivals, problem.strength, names)
+
+
+def _first_that_matters(
+    problem: Problem, question: Question, ranked: list[Candidate]
+) -> tuple[Rule | None, list[Candidate]]:
+    """The best candidate of those that take away, when obeyed, what agents earn beyond demonstrations.
+
+    A style that agents share explains all they do, but who gives it up still out-earns. Of what is left, a part that
+    does as well is taken for the whole.
+    """
+    tried: dict[tuple[int, ...], Rule] = {}
+    for candidate in ranked:
+        enough = any(rule.candidate.worth >= candidate.score for rule in tried.values())
+        if not candidate.vetoed and not enough and len(tried) < _MOST_TRIED:
+            tried[candidate.axes] = _tried(problem, question, candidate)
+    if not tried:
+        return None, ranked
+    best = max(tried.values(), key=lambda rule: rule.candidate.worth)
+    for part in parts_of(best.candidate, ranked):
+        if part.axes not in tried:
+            tried[part.axes] = _tried(problem, question, part)
+        simpler = tried[part.axes]
+        if simpler.candidate.worth >= best.candidate.worth - AS_MUCH:
+            best = simpler
+            break
+    known = sorted((rule.candidate for rule in tried.values()), key=lambda other: -other.worth)
+    others = [candidate for candidate in ranked if candidate.axes not in tried]
+    first = best.candidate
+    return best, [first, *(other for other in [*known, *others] if other.axes != first.axes)]
+
+
+def _tried(problem: Problem, question: Question, candidate: Candidate) -> Rule:
+    """The wall in the axes of a candidate, and what agents keep under it."""
+    rule = wall_in(problem, candidate, question)
+    if problem.kept_under is None:
+        return rule
+    return rule._replace(candidate=candidate._replace(kept=problem.kept_under(rule)))
 
 
 def _explains_newest(problem: Problem, rule: Rule) -> bool:
@@ -171,6 +215,11 @@ def explained_share(rule: Rule, problem: Problem, weights: FloatArray) -> float:
 
 def depths_of(rule: Rule, axes: tuple[Axis, ...], values: FloatArray) -> FloatArray:
     """Depth of the region at axis values [n, q]."""
+    return rule.region.depths(inputs_of(rule, axes, values))
+
+
+def inputs_of(rule: Rule, axes: tuple[Axis, ...], values: FloatArray) -> FloatArray:
+    """[n, f]: what the region looks at, of axis values [n, q]."""
     inputs: list[FloatArray] = []
     for place in rule.candidate.axes:
         axis = axes[place]
@@ -179,7 +228,7 @@ def depths_of(rule: Rule, axes: tuple[Axis, ...], values: FloatArray) -> FloatAr
             inputs.append(np.eye(len(axis.columns))[column.astype(np.int64)])
         else:
             inputs.append(column[:, None])
-    return rule.region.depths(np.concatenate(inputs, axis=1))
+    return np.concatenate(inputs, axis=1)
 
 
 def wall_in(problem: Problem, candidate: Candidate, question: Question) -> Rule:
@@ -218,16 +267,16 @@ def wall_in(problem: Problem, candidate: Candidate, question: Question) -> Rule:
 
 
 def _allowing(rule: Rule, problem: Problem) -> Rule:
-    """The same wall, moved out until it allows every demonstrated step: between nodes it may cut one off."""
-    deepest = float(np.max(depths_of(rule, problem.axes, problem.shown.values)))
-    if deepest <= rule.region.level:
-        return rule
+    """The same wall, but for places where it would cut off a demonstrated step that lies between nodes."""
+    inputs = inputs_of(rule, problem.axes, problem.shown.values)
     region = rule.region
-    shallower = np.asarray(region.depth / (_JUST_BEYOND * deepest), np.float32)
-    return rule._replace(
-        region=replace(region, depth=shallower, evidence_depth=max(1.0, region.evidence_depth / deepest)),
-        borne=rule.borne * deepest,
-    )
+    cut_off = region.depths(inputs) > region.level
+    if not cut_off.any():
+        return rule
+    depth = region.depth.copy()
+    for nodes in region.nodes_around(inputs[cut_off]):
+        depth[nodes] = np.minimum(depth[nodes], region.level)
+    return rule._replace(region=replace(region, depth=depth))
 
 
 def region_of(axes: tuple[Axis, ...], nodes: tuple[FloatArray, ...], wall: Wall) -> Region:
@@ -242,7 +291,18 @@ def region_of(axes: tuple[Axis, ...], nodes: tuple[FloatArray, ...], wall: Wall)
 
 
 def _believed(candidates: list[Candidate], strength: float) -> bool:
-    return bool(candidates) and not candidates[0].vetoed and candidates[0].score * strength >= LEAST
+    """The first candidate explains enough, and obeying it takes away enough of what was to be explained.
+
+    Agents may be better than the expert within the rule, too: what they keep is seen beside the least that they keep
+    under any candidate.
+    """
+    if not candidates or candidates[0].vetoed:
+        return False
+    first = candidates[0]
+    if first.kept is None:
+        return first.score * strength >= LEAST
+    least = min(other.kept for other in candidates if other.kept is not None)
+    return least <= _MOST_KEPT and first.worth / (1.0 - least) * strength >= LEAST
 
 
 def _triples(question: Question, num_axes: int) -> list[tuple[int, ...]]:

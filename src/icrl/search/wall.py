@@ -17,11 +17,13 @@ from scipy.spatial import cKDTree
 from icrl.search.axes import Ruler
 from icrl.types import BoolArray, FloatArray, IntArray
 
-NODES = {1: 4000, 2: 160, 3: 64}
+NODES = {1: 4000, 2: 320, 3: 72}
 """Nodes along each axis of numbers, by how many axes there are."""
 _FACING = 0.1
 """Quantile over held-out demonstrations of how far they get from the others where they face what is
-forbidden: there the wall stands."""
+forbidden,"""
+_NEARER = 0.5
+"""and the share of it at which the wall stands."""
 _USUAL = 0.95
 """Quantile of the distances of demonstrated steps from other demonstrations: gaps of twice that size
 mean nothing."""
@@ -35,12 +37,12 @@ _BETWEEN_RAYS = 2
 """Nodes that may lie between two rays."""
 _PIECE = 0.02
 """Share of the evidence, by weight, that must enter a piece."""
-_MOST_STEPS = 8_000
+_MOST_STEPS = 40_000
 _SPACING = 0.02
 _LONGEST = 0.2
 """Two steps of a demonstration that are nearer than this were joined by a way."""
 _APART = 10.0
-_BEYOND = 0.25
+_BEYOND = 0.15
 """The grid goes on beyond the ruler by this share of it: agents may go further than anybody was seen."""
 
 
@@ -97,7 +99,7 @@ def place_wall(
     from_shown = np.minimum(from_shown, _APART)  # any two names are equally far apart
     apart = _held_out_distances(shown, shown_owners)
     steps = [grid[1] - grid[0] for grid, names in zip(grids, few, strict=True) if not names]
-    cell = max(steps, default=1.0) * np.sqrt(max(len(steps), 1)) / 2  # no step is further from all nodes around it
+    cell = max(steps, default=1.0) / 2  # a step between nodes that is further from all of them is let through later
     alike = apart < _APART  # another name is not a distance
     wide = max(_typical(apart[alike], _USUAL), cell)
     closed = _closed(space, from_shown, wide)
@@ -105,9 +107,10 @@ def place_wall(
     # how far held-out demonstrations get from the others matters where they face what is forbidden
     facing = np.unique(nearest[forbidden & (from_shown <= 2 * wide)])
     facing = facing[alike[facing]]
-    borne = wide
+    borne = cell
     if len(facing):
-        borne = _typical(_worst(apart[facing], shown_owners[facing]), _FACING)
+        # agents lean on walls, and beyond the last demonstration nobody knows where the truth begins
+        borne = _NEARER * _typical(_worst(apart[facing], shown_owners[facing]), _FACING)
         borne = min(wide, max(borne, cell))
     forbidden, evidence = _forbidden(space, seen, closed, borne)
     shape = tuple(len(grid) for grid in grids)

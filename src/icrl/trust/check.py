@@ -26,6 +26,10 @@ class Check(NamedTuple):
 
 REMEDIES = {
     "held-out demonstrations": "more demonstrations, recorded as these were",
+    "enough demonstrations": "more demonstrations, recorded as these were",
+    "evidence": "demonstrations of a better expert, or scouts that are trained for longer",
+    "wall": "demonstrations between the ones there are and the wall",
+    "judges": "a fresh agent that is trained under ζ for longer (--judge) and earns what the demonstrations earn",
     "coverage": "demonstrations near what ζ forbids, on the allowed side of it",
     "other seeds": "runs with other seeds that agree",
     "returns": "an agent trained for longer, or demonstrations of a better expert",

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from icrl.constraint.learned import CARD, LearnedConstraint, load_constraint
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
@@ -13,17 +15,25 @@ from icrl.explain.judged import Judged, judge_pairs
 from icrl.tasks.task import Task
 from icrl.trust.check import Check, Level, Verdict
 from icrl.trust.coverage import check_coverage, measure_coverage
+from icrl.trust.demonstrations import check_demonstrations, check_enough
 from icrl.trust.ensemble import check_ensemble, measure_disagreement
+from icrl.trust.evidence import check_evidence, check_wall
+from icrl.trust.fresh import Fresh
 from icrl.trust.held_out import NAME as HELD_OUT
 from icrl.trust.held_out import REPRODUCED, check_held_out, held_out_alarms, reproduction
+from icrl.trust.judges import check_judges, judge_of_card
+from icrl.trust.record import Record, record_of
 from icrl.trust.refit import find_refit
-from icrl.trust.returns import HIGHER, check_returns
-from icrl.trust.rule import check_elsewhere, check_rivals
+from icrl.trust.returns import check_returns, compared, forbids_anything
+from icrl.trust.rule import Strange, check_elsewhere, check_rivals, last_judges, standing_of, strange_places
 from icrl.types import Trajectories
 from icrl.visited import VISITED, Visited, load_visited
 
 _SAME = ("task", "method", "preset", "config", "demos", "constraint", "env", "columns")
 """What runs of one ensemble share; their seeds differ."""
+
+AGENT = "the agent under ζ"
+JUDGE = "a fresh agent under ζ"
 
 OnFold = Callable[[int, int], None]
 
@@ -40,24 +50,90 @@ def judge_run(
     played: Trajectories,
     others: Sequence[Path] | None = None,
     on_fold: OnFold = lambda done, fits: None,
+    judge: Fresh | None = None,
 ) -> Verdict:
     """Every check that can be made of a run. `played`: fresh episodes of its agent; `others`: runs with other seeds
-    (None: those beside it)."""
+    (None: those beside it); `judge`: a fresh agent that was trained under its ζ just now."""
     constraint = load_constraint(directory / CONSTRAINT)
     spec = spec_from_json(RunDirectory(directory).config())
     visited = load_visited(directory / VISITED) if (directory / VISITED).exists() else None
     judged = None if demos is None else judge_pairs(constraint, demos.trajectories, visited)
+    seeds = _ensemble(directory, constraint, judged, siblings(directory) if others is None else others)
+    if constraint.region is not None and demos is not None and visited is not None and spec.constraint is None:
+        record = record_of(visited, demos, _phases(directory))
+        return Verdict((*found_by_search(constraint, task, demos, record, played, judge), seeds))
+    elsewhere = None
     checks = [
         _held_out(spec, task, constraint, demos, visited, judged, on_fold),
         _coverage(constraint, judged, visited),
-        _ensemble(directory, constraint, judged, siblings(directory) if others is None else others),
-        check_returns(constraint, played, demos, HIGHER, missing=lambda: None),
     ]
-    rivals = check_rivals(constraint)
-    if rivals is not None:
-        checks.append(rivals)
-        checks.append(check_elsewhere(constraint, task, demos, played))
-    return Verdict(tuple(checks))
+    if demos is not None and constraint.region is not None:
+        strange = strange_places(constraint, task, demos.trajectories, played)
+        elsewhere = strange is not None and strange.plain
+        earns = {AGENT: _earns(float(np.mean(played.returns)), demos)}
+        checks.append(check_elsewhere({AGENT: strange}, earns))
+    checks.append(check_returns(constraint, played, demos, elsewhere))
+    return Verdict((*checks, seeds))
+
+
+def found_by_search(
+    constraint: LearnedConstraint,
+    task: Task,
+    demos: Demonstrations,
+    record: Record,
+    played: Trajectories,
+    judge: Fresh | None,
+) -> list[Check]:
+    """All questions that the record of a run answers about a rule that was found in it."""
+    space = record.space(constraint)
+    standing = standing_of(constraint, task, record)
+    places = {AGENT: strange_places(constraint, task, demos.trajectories, played)}
+    earns = {AGENT: _earns(float(np.mean(played.returns)), demos)}
+    judged = judge_of_card(constraint)
+    done = last_judges(record)
+    if judge is not None:
+        judged = judge.judged
+        done = judge.episodes
+    judges_elsewhere = None
+    if done is not None and forbids_anything(constraint):
+        places[JUDGE] = strange_places(constraint, task, demos.trajectories, done)
+        earns[JUDGE] = _earns(float(np.mean(done.returns)), demos)
+        judges_elsewhere = _plain(places[JUDGE])
+    nearest = None
+    if standing is not None and standing.others:
+        nearest = (standing.others[0].axes, standing.others[0].score)
+    checks = [check_demonstrations(constraint, record, space), check_evidence(constraint, record, nearest)]
+    wall = check_wall(space)
+    if wall is not None:
+        checks.append(wall)
+    if standing is not None:
+        checks.append(check_rivals(standing))
+    checks.append(check_judges(constraint, demos, judged, judges_elsewhere))
+    # of an empty ζ the evidence says whether something is missing: all that an agent does is elsewhere there
+    missing = forbids_anything(constraint) and _plain(places[AGENT])
+    checks.append(check_returns(constraint, played, demos, missing))
+    checks.append(check_elsewhere(places, earns))
+    checks.append(check_enough(space))
+    return checks
+
+
+def _earns(mean_return: float, demos: Demonstrations) -> float | None:
+    if not demos.has_rewards:
+        return None
+    return compared(mean_return, demos).share
+
+
+def _plain(strange: Strange | None) -> bool:
+    return strange is not None and strange.plain
+
+
+def _phases(directory: Path) -> dict[int, str]:
+    """What the agent of each round was there for, as the run's metrics tell it."""
+    found = {}
+    for row in RunDirectory(directory).metrics():
+        if isinstance(row.get("constraint/phase"), str):
+            found[int(row["round"])] = str(row["constraint/phase"])
+    return found
 
 
 def siblings(directory: Path) -> list[Path]:

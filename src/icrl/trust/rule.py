@@ -1,113 +1,215 @@
 """How far ahead of its rivals a rule is, and whether agents under it go where no demonstration was.
 
-Both are asked of constraints that were found by search. A rule that is right may have close rivals,
-and an agent under it may have a style of its own: neither question refutes it. But "trust it" is
-said only where both are answered well.
+Both put the question of the search (`search/`) again, to what the run recorded. A rule that is right may have close
+rivals, and an agent under it may have a style of its own: neither question refutes it. But a rule whose features
+explain next to nothing, or clearly less than others, is none.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from icrl.constraint.learned import LearnedConstraint
-from icrl.demos.dataset import Demonstrations
-from icrl.search.axes import make_axes
-from icrl.search.find import Candidate, find
+from icrl.explain.left_open import rivals_of
+from icrl.rounds import Phase
+from icrl.search.axes import Axis, make_axes
+from icrl.search.find import Candidate, Question, find, rank, score
 from icrl.search.question import put_question, values_of
 from icrl.search.tables import sets_of
 from icrl.tasks.task import Task
+from icrl.trajectories import join
 from icrl.trust.check import Check, Level
+from icrl.trust.record import Record
+from icrl.trust.returns import LOWER, forbids_anything
 from icrl.types import Trajectories
 
 NAME = "rivals"
 ELSEWHERE = "elsewhere"
-CLEAR = 0.3
+CLEAR = 0.2
 """A rule that scores less explains little of the evidence, or only at fine scales."""
+NOTHING = 0.1
+"""A rule that scores less explains nothing that style would not."""
 AHEAD = 0.8
 """A rival that scores more than this share of what the rule scores is close."""
-FEW = 5
-"""Fewer demonstrations cannot hold each other to account."""
-MUCH = 0.7
-"""Strength of the evidence above which agents plainly out-earn the demonstrations."""
+CLEARLY = 0.1
+"""A rival that scores so much more explains the evidence better."""
 PLAINLY = 0.3
-"""Score of a rule against the agent's own episodes, above which it plainly goes elsewhere."""
+"""Score of a rule against the agents' own episodes, above which they plainly go elsewhere."""
+MUCH = 0.2
+"""Share of steps spent elsewhere that is more than a style."""
 
 
-def check_rivals(constraint: LearnedConstraint) -> Check | None:
-    """How clearly does the rule explain the evidence? None: it was not found by search."""
+class Scored(NamedTuple):
+    """A set of features, and how well a rule over them explains the evidence."""
+
+    axes: str
+    score: float
+    """Of the search; less the share of what agents earn beyond demonstrations that they keep under it, if known."""
+
+
+class Standing(NamedTuple):
+    """The rule among its rivals."""
+
+    own: Scored | None
+    """None: ζ forbids nothing."""
+    others: tuple[Scored, ...]
+    """Best first; none of them is a part of the rule's features, nor has them as a part."""
+
+
+def standing_of(constraint: LearnedConstraint, task: Task, record: Record) -> Standing | None:
+    """Scores by the card where it has them, and by the record; None: ζ was not found by search, or nothing was kept."""
     search = constraint.card.get("search")
-    if not isinstance(search, dict) or "rivals" not in search:
+    parts = _episodes(record, record.of(Phase.scout))
+    if constraint.region is None or not isinstance(search, dict) or parts is None:
         return None
-    rivals = [rival for rival in search["rivals"] if not rival["vetoed"]]
-    numbers: dict[str, Any] = {
-        "rivals": rivals,
-        "strength": search["strength"],
-        "demonstrations": search["demonstrations"],
-    }
-    few = search["demonstrations"] < FEW
-    if "axes" not in search:
-        return _without_a_rule(search, rivals, few, numbers)
-    best = rivals[0]
-    said = f"a rule over {best['axes']} explains {best['explained']:.0%} of the evidence (score {best['score']:.2f})"
-    if few:
-        reason = f"{said}, but {search['demonstrations']} demonstrations cannot hold each other to account"
-        return Check(NAME, Level.care, reason, numbers)
-    others = [rival for rival in rivals[1:] if not _part_of(best["axes"], rival["axes"])]
-    if others and others[0]["score"] > AHEAD * best["score"]:
-        rival = others[0]
-        reason = f"{said}; one over {rival['axes']} explains nearly as much (score {rival['score']:.2f})"
-        return Check(NAME, Level.care, reason, numbers)
-    if best["score"] < CLEAR:
+    axes = _axes(task)
+    weights = record.weights[record.of(Phase.scout)]
+    question = _question(axes, task, record.demos, parts, weights / max(float(weights.sum()), 1e-12))
+    told = {rival.axes: rival for rival in rivals_of(constraint) if not rival.vetoed}
+    own = None
+    kept = 0.0
+    if forbids_anything(constraint):
+        mine = _own_axes(constraint, axes)
+        name = _named(mine, axes)
+        own = Scored(name, score(question, mine).score)
+        if name in told:
+            kept = told[name].kept or 0.0
+            own = Scored(name, told[name].score * (1.0 - kept))
+    # of a rival that no agent was asked to obey, as much is taken to be kept as of the rule
+    found = {name: rival.score * (1.0 - (kept if rival.kept is None else rival.kept)) for name, rival in told.items()}
+    if not told:  # a card that names none: those of the record
+        for candidate in rank(question, sets_of(len(axes)))[:5]:
+            found[_named(candidate.axes, axes)] = candidate.score
+    others = [Scored(name, value) for name, value in found.items() if own is None or not _part_of(name, own.axes)]
+    return Standing(own, tuple(sorted(others, key=lambda other: -other.score)))
+
+
+def check_rivals(standing: Standing) -> Check:
+    """How clearly does the rule explain the evidence?"""
+    numbers: dict[str, Any] = {"rivals": [list(other) for other in standing.others]}
+    if standing.own is None:
+        nearest = ""
+        if standing.others:
+            nearest = f"; {standing.others[0].axes} came nearest (score {standing.others[0].score:.2f})"
+        return Check(NAME, Level.good, f"no rule is said to explain what agents do{nearest}", numbers)
+    own = standing.own
+    numbers["score"] = own.score
+    said = f"a rule over {own.axes} explains the evidence with a score of {own.score:.2f}"
+    if own.score < NOTHING:
+        return Check(NAME, Level.bad, f"{said}: no better than a style of agents", numbers)
+    if standing.others and standing.others[0].score > own.score + CLEARLY:
+        rival = standing.others[0]
+        return Check(NAME, Level.bad, f"{said}; one over {rival.axes} explains it better ({rival.score:.2f})", numbers)
+    if standing.others and standing.others[0].score > AHEAD * own.score:
+        rival = standing.others[0]
+        return Check(NAME, Level.care, f"{said}; one over {rival.axes} nearly as well ({rival.score:.2f})", numbers)
+    if own.score < CLEAR:
         return Check(NAME, Level.care, f"{said}: not clearly", numbers)
     return Check(NAME, Level.good, f"{said}; no rival comes near", numbers)
 
 
-def _without_a_rule(search: dict[str, Any], rivals: list[dict[str, Any]], few: bool, numbers: dict[str, Any]) -> Check:
-    """Nothing was found: good only where there was little to explain."""
-    nearest = ""
-    if rivals:
-        nearest = f"; {rivals[0]['axes']} came nearest (score {rivals[0]['score']:.2f})"
-    if search["strength"] >= MUCH:
-        reason = f"agents without a rule out-earn the demonstrations, and no rule explains how{nearest}"
-        return Check(NAME, Level.care, reason, numbers)
-    level = Level.good
-    if few:
-        level = Level.care
-    return Check(NAME, level, "no rule is needed to explain what agents do", numbers)
+class Strange(NamedTuple):
+    """Where agents under ζ go that no demonstration does, in features that ζ ignores."""
+
+    axes: str
+    score: float
+    episodes: float
+    """Share of their episodes that go there."""
+    steps: float
+    """Share of their steps that are there."""
+
+    @property
+    def plain(self) -> bool:
+        """That is more than a style."""
+        return self.score >= PLAINLY
 
 
-def check_elsewhere(
-    constraint: LearnedConstraint, task: Task, demos: Demonstrations | None, played: Trajectories
-) -> Check:
-    """Does the agent under ζ spend its time where no demonstration ever was, in features that ζ ignores?"""
-    if demos is None:
-        return Check(ELSEWHERE, Level.unknown, "the demonstrations are not at hand", {})
-    axes = make_axes(task.observation_names, task.action_names, task.one_hot, task.discrete)
-    shown = values_of(axes, demos.trajectories, task.discrete)
-    done = values_of(axes, played, task.discrete)
-    weights = np.full(done.number, 1.0 / done.number)
-    question = put_question(axes, shown, done, weights, np.zeros(played.rewards.shape))
+def strange_places(
+    constraint: LearnedConstraint, task: Task, demos: Trajectories, done: Trajectories
+) -> Strange | None:
+    """The set of features that sets agents apart from demonstrations most; None: ζ looks at everything there is."""
+    axes = _axes(task)
+    weights = np.full(done.num_trajectories, 1.0 / done.num_trajectories)
+    question = _question(axes, task, demos, done, weights)
     seen = set(constraint.features.columns)
+    if not forbids_anything(constraint):
+        seen = set()
     ignored = [
         chosen
         for chosen in sets_of(len(axes))
         if any(column not in seen for axis in chosen for column in axes[axis].columns)
     ]
     if not ignored:
-        return Check(ELSEWHERE, Level.good, "ζ looks at everything there is", {})
+        return None
     found = find(question, ignored)
-    if not found or found[0].score < PLAINLY:
-        score = 0.0
-        if found:
-            score = found[0].score
-        return Check(ELSEWHERE, Level.good, "agents under ζ go where demonstrations went", {"score": score})
+    if not found:
+        return Strange("", 0.0, 0.0, 0.0)
     best: Candidate = found[0]
-    names = " + ".join(axes[axis].name for axis in best.axes)
-    reason = (
-        f"{best.explained:.0%} of its episodes go where no demonstration was in {names}, "
-        "which ζ does not look at: a style of its own, or a rule that ζ has missed"
+    novel = question.tables.look(best.axes, best.scale).novel
+    return Strange(_named(best.axes, axes), best.score, best.explained, float(np.mean(novel)))
+
+
+def check_elsewhere(places: dict[str, Strange | None], earns: dict[str, float | None]) -> Check:
+    """Do agents under ζ spend time where no demonstration ever was? `places` by whose they are.
+
+    `earns`: what each earns beside the demonstrations, as a share more or less (None: unknown). Who earns less is
+    there for want of skill, and nothing needs explaining.
+    """
+    known = {who: strange for who, strange in places.items() if strange is not None}
+    numbers: dict[str, Any] = {who: strange._asdict() for who, strange in known.items()}
+    if not known:
+        return Check(ELSEWHERE, Level.good, "ζ looks at everything there is", numbers)
+    plain = {who: strange for who, strange in known.items() if strange.plain}
+    if not plain:
+        return Check(ELSEWHERE, Level.good, "agents under ζ go where demonstrations went", numbers)
+    able = {who: strange for who, strange in plain.items() if (earned := earns.get(who)) is None or earned >= -LOWER}
+    who, worst = max((able or plain).items(), key=lambda pair: pair[1].steps)
+    said = (
+        f"{who} spends {worst.steps:.0%} of its steps where no demonstration was in {worst.axes}, "
+        "which ζ does not look at"
     )
-    return Check(ELSEWHERE, Level.care, reason, {"axes": names, "score": best.score})
+    if not able:
+        return Check(ELSEWHERE, Level.good, f"{said}, but it earns less there than they do", numbers)
+    if worst.steps < MUCH:
+        return Check(ELSEWHERE, Level.good, f"{said}: little enough for a style of its own", numbers)
+    return Check(ELSEWHERE, Level.care, f"{said}: a style of its own, or a rule that ζ has missed", numbers)
+
+
+def last_judges(record: Record) -> Trajectories | None:
+    """What the judges of the last two rounds did, as it was kept; None: nothing."""
+    judges = record.of(Phase.judge)
+    if not judges.any():
+        return None
+    rounds = np.unique(record.visited.rounds[judges])[-2:]
+    return _episodes(record, judges & np.isin(record.visited.rounds, rounds))
+
+
+def _axes(task: Task) -> tuple[Axis, ...]:
+    return make_axes(task.observation_names, task.action_names, task.one_hot, task.discrete)
+
+
+def _question(axes: tuple[Axis, ...], task: Task, demos: Trajectories, done: Trajectories, weights: Any) -> Question:
+    shown = values_of(axes, demos, task.discrete)
+    return put_question(axes, shown, values_of(axes, done, task.discrete), weights, np.zeros(done.rewards.shape))
+
+
+def _episodes(record: Record, chosen: Any) -> Trajectories | None:
+    """The chosen episodes as they were kept, in their order."""
+    parts = [record.visited.trajectories(int(number)) for number in np.unique(record.visited.rounds[chosen])]
+    found = [part for part in parts if part is not None]
+    if not found:
+        return None
+    return join(found)
+
+
+def _own_axes(constraint: LearnedConstraint, axes: tuple[Axis, ...]) -> tuple[int, ...]:
+    """Places, among all axes, of those that ζ looks at."""
+    columns = set(constraint.features.columns)
+    return tuple(place for place, axis in enumerate(axes) if set(axis.columns) <= columns)
+
+
+def _named(chosen: tuple[int, ...], axes: tuple[Axis, ...]) -> str:
+    return " + ".join(axes[axis].name for axis in chosen)
 
 
 def _part_of(one: str, other: str) -> bool:

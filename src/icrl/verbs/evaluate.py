@@ -21,6 +21,9 @@ class EvaluateArgs:
     """Seed of the evaluation."""
     others: tuple[Path, ...] | None = None
     """Runs of the same kind with other seeds, to see where they disagree; None: those in the same folder."""
+    judge: int | None = None
+    """Train a fresh agent under the constraint, whom no demonstration helps, for so many environment steps: what it
+    earns tells rules apart that the record cannot. 150000 is a fair number on small tasks; None: no such agent."""
     truth: str | None = None
     """A true constraint that you know, as module:function; the function takes observations [n, o] and actions [n, a]
     ([n] when discrete) and returns n booleans: True where forbidden. It is used here alone, never for learning."""
@@ -35,14 +38,14 @@ class EvaluateArgs:
 def run(arguments: list[str]) -> None:
     """`icrl evaluate DIR`."""
     args = tyro.cli(EvaluateArgs, prog="icrl evaluate", args=arguments)
-    require_counts(episodes=args.episodes, seed=args.seed)
+    require_counts(episodes=args.episodes, seed=args.seed, judge=args.judge or 1)
     from rich.console import Console
 
     from icrl.api.evaluating import evaluate_run, keep_evaluation
     from icrl.experiment.directory.run_directory import RunDirectory
     from icrl.experiment.run.inputs import scenario_of_run, with_truth
     from icrl.report.summary import print_played, print_truth
-    from icrl.report.trust_summary import print_constraint_truth, print_verdict
+    from icrl.report.trust_summary import print_constraint_truth, print_rim, print_verdict
 
     console = Console()
     config = RunDirectory(args.directory).config()
@@ -55,6 +58,7 @@ def run(arguments: list[str]) -> None:
         episodes=args.episodes,
         seed=args.seed,
         others=args.others,
+        judge_steps=args.judge,
         console=console,
     )
     if found.truth is None:
@@ -64,6 +68,7 @@ def run(arguments: list[str]) -> None:
         if found.demos is not None:
             card = found.demos.card
         print_truth(found.truth, scenario, card, args.episodes, console)
+        print_rim(found.truth, console)
     if found.constraint_truth is not None:
         print_constraint_truth(found.constraint_truth, console)
     if found.verdict is not None:

@@ -9,13 +9,15 @@ import tyro
 from tyro.conf import Positional
 
 from icrl.config import LearnConfig
+from icrl.errors import InputError
 from icrl.experiment.directory.config_file import ConfigFile, read_config, write_config
 from icrl.experiment.directory.parsing import changed
 from icrl.presets import REFERENCES, preset
 from icrl.runtime import configure_jax
 from icrl.tasks.options import EnvOptions
 from icrl.verbs.inputs import Columns, as_folder, find_demos, find_scenario
-from icrl.verbs.loggers import LoggerName, open_loggers
+from icrl.verbs.loggers import LoggerName
+from icrl.verbs.one_run import make_run, write_page
 from icrl.words import say
 
 
@@ -42,6 +44,8 @@ class LearnArgs:
     """Log also to csv, tensorboard or wandb, any number of them: --log csv wandb (extras of these names)."""
     config_file: Annotated[Path | None, tyro.conf.arg(name="config")] = None
     """Settings to start from instead: a TOML file, or config.json of another run. Flags change what it says."""
+    resume: Path | None = None
+    """Go on with the run in this directory, wherever it was when it ended; its settings stay as they are."""
     print_config: tyro.conf.FlagCreatePairsOff[bool] = False
     """Write all settings as such a file to the terminal, and learn nothing."""
     config: Annotated[LearnConfig, tyro.conf.arg(name="")] = field(default_factory=LearnConfig)
@@ -51,6 +55,9 @@ class LearnArgs:
 
 def run(arguments: list[str]) -> None:
     """`icrl learn TASK`."""
+    if any(word.partition("=")[0] == "--resume" for word in arguments):
+        resume(arguments)
+        return
     args = parse(arguments)
     if args.print_config:
         sys.stdout.write(as_toml(args))
@@ -64,27 +71,11 @@ def run(arguments: list[str]) -> None:
     from rich.console import Console
 
     from icrl.experiment.directory.spec import RunSpec
-    from icrl.experiment.run.callbacks import Callbacks
-    from icrl.experiment.run.display import LiveDisplay
-    from icrl.experiment.run.one_run import check_run, run_learning
-    from icrl.report.kept import write_run_page
-    from icrl.report.summary import describe_task, print_scores, write_pictures
 
     spec = RunSpec(task=args.task, method=args.method, preset=args.preset, seed=args.seed, config=args.config,
                    demos=source, episodes=args.episodes, env=args.env, columns=columns)  # fmt: skip
-    rounds = check_run(spec, scenario, demos, directory)
     console = Console()
-    if not scenario.truth_known:
-        say(console, describe_task(scenario.task))
-    display = LiveDisplay(f"{args.method} on {args.task}, seed {args.seed}", args.config.steps, console)
-    callbacks = Callbacks([display, *open_loggers(args.log, scenario, demos, console)])
-    try:
-        with display:
-            scores, last = run_learning(spec, scenario, demos, directory, callbacks)
-        pictures = write_pictures(scenario, demos, last, directory)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(how_far(directory, display.rounds_done, rounds)) from None
-    print_scores(scores, demos, directory, pictures, console)
+    make_run(spec, scenario, demos, directory, console, args.log)
     planned = preset(args.preset, args.task, args.method).steps
     if args.config.steps < planned:
         said = (
@@ -92,7 +83,52 @@ def run(arguments: list[str]) -> None:
             "trained out, and its scores may say little."
         )
         say(console, said, "yellow")
-    write_run_page(directory, console, animate=scenario.truth_known)
+    write_page(directory, scenario, console)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResumeArgs:
+    """Go on with a run that did not come to its end. Its settings stay as they are, and it ends as if it had never
+    been away."""
+
+    task: Positional[str | None] = None
+    """The run's own task; to be named where it is a module:function of yours, which is executed."""
+    resume: Path
+    """The run's directory."""
+    allow_import: tyro.conf.FlagCreatePairsOff[bool] = False
+    """Execute the module:function that the run names as its task."""
+    log: tuple[LoggerName, ...] = ()
+    """Log also to csv, tensorboard or wandb, any number of them: --log csv wandb (extras of these names)."""
+
+
+def resume(arguments: list[str]) -> None:
+    """`icrl learn --resume DIR`."""
+    args = tyro.cli(ResumeArgs, prog="icrl learn", args=arguments)
+    configure_jax()
+
+    from rich.console import Console
+
+    from icrl.experiment.directory.provenance import open_constraint
+    from icrl.experiment.directory.run_directory import RunDirectory
+    from icrl.experiment.directory.spec import spec_from_json
+    from icrl.experiment.run.inputs import open_demos_if_any, scenario_of_run
+
+    console = Console()
+    run_directory = RunDirectory(args.resume)
+    config = run_directory.config()
+    spec = spec_from_json(config)
+    if args.task is not None and args.task != spec.task:
+        raise InputError(f"{args.resume} is a run on {spec.task}, not on {args.task}: leave the task out.")
+    scenario = scenario_of_run(config, directory=args.resume, task=args.task, allow_import=args.allow_import)
+    if run_directory.finished:
+        say(console, f"{args.resume} is finished: there is nothing left to do.")
+    else:
+        demos, _ = open_demos_if_any(spec.demos, scenario, spec.columns)
+        constraint = None
+        if spec.constraint is not None:
+            constraint = open_constraint(spec.constraint)
+        make_run(spec, scenario, demos, args.resume, console, args.log, constraint, resume=True)
+    write_page(args.resume, scenario, console)
 
 
 def parse(arguments: list[str]) -> LearnArgs:
@@ -170,21 +206,3 @@ def _defaults(task: str, name: str, method: str, said: ConfigFile) -> LearnArgs:
         columns=changed(Columns(), said.tables.get("columns", {}), "columns"),
         **rest,
     )
-
-
-def how_far(directory: Path, rounds_done: int, rounds: int) -> str:
-    """What an interrupted run says of itself, and how to go on."""
-    if rounds_done:
-        holds = f"{directory} holds the metrics, the constraint and the policy of round {rounds_done}"
-    elif directory.exists():
-        holds = f"{directory} holds the configuration only"
-    else:
-        holds = "Nothing was written"
-    done = f"interrupted after {rounds_done} of {rounds} rounds"
-    return f"{done}. {holds}. {_how_to_go_on(directory)}"
-
-
-def _how_to_go_on(directory: Path) -> str:
-    if not directory.exists():
-        return "The same command starts it."
-    return f"To make the run again, move {directory} away, or choose another --out."

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import tyro
 from tyro.conf import Positional
@@ -24,7 +25,11 @@ class SuiteArgs:
     seeds: int | None = None
     """Seeds of every entry; None: as the suite says."""
     jobs: int = 2
-    """Runs at a time, each a process with one thread."""
+    """Runs at a time, each a process with one thread; of a cluster's cores all are used."""
+    engine: Literal["processes", "ray"] = "processes"
+    """Where runs run: processes of this machine, or a Ray cluster (extra ray; docs/scale.md)."""
+    address: str | None = None
+    """Of the Ray cluster: HOST:PORT, or auto for the one that this machine belongs to; None: one of this machine."""
     out: Path | None = None
     """Where the run directories go; None: runs/NAME (the name that a file gives itself)."""
     steps: int | None = None
@@ -40,10 +45,12 @@ def run(arguments: list[str]) -> None:
 
     from rich.console import Console
 
+    from icrl.experiment.engine.ray_engine import find_engine
     from icrl.experiment.suite.display import SuiteDisplay, print_outcome
     from icrl.experiment.suite.suite import expand, run_suite
     from icrl.experiment.suite.suites import find_suite
 
+    engine = find_engine(args.engine, args.address, args.jobs)
     found = find_suite(args.name)
     out = args.out or Path("runs") / as_folder(found.name)
     runs = expand(found, out, args.seeds, args.steps, args.only)
@@ -57,11 +64,10 @@ def run(arguments: list[str]) -> None:
             say(console, line)
     try:
         with SuiteDisplay(f"suite {found.name}: {found.purpose}", runs, console) as display:
-            outcome = run_suite(runs, out, args.jobs, display, f"icrl suite {' '.join(arguments)}")
+            command = f"icrl suite {' '.join(arguments)}"
+            outcome = run_suite(runs, out, args.jobs, display, command, engine)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(
-            f"interrupted. {out} keeps the runs that are finished: the same command makes the others."
-        ) from None
+        raise KeyboardInterrupt(f"interrupted. {out} keeps what was done: the same command goes on.") from None
     print_outcome(outcome, out, console)
     if args.collect is not None:
         report.run([str(out), "--out", str(args.collect)])

@@ -31,6 +31,10 @@ class SweepArgs:
     jobs: int = 1
     """Trials at once. Several processes, or machines that share the folder, may work on one sweep
     too."""
+    engine: Literal["processes", "ray"] = "processes"
+    """Where runs run: processes of this machine, or a Ray cluster (extra ray; docs/scale.md)."""
+    address: str | None = None
+    """Of the Ray cluster: HOST:PORT, or auto for the one that this machine belongs to; None: one of this machine."""
     seeds: int = 1
     """Runs of a trial; two or more also say whether seeds agree."""
     method: str = "icrl"
@@ -63,6 +67,7 @@ def run(arguments: list[str]) -> None:
 
     from icrl.errors import InputError
     from icrl.experiment.directory.spec import RunSpec
+    from icrl.experiment.engine.ray_engine import find_engine
     from icrl.experiment.suite.sweep import TRUTH, Sweep, num_done, open_study, run_sweep
     from icrl.experiment.suite.sweep_space import read_space
     from icrl.presets import REFERENCES, preset
@@ -88,7 +93,8 @@ def run(arguments: list[str]) -> None:
         env=args.env,
     )
     sweep = Sweep(spec=spec, space=space, scenario=scenario, directory=directory, trials=args.trials,
-                  seeds=args.seeds, jobs=args.jobs, objective=args.objective)  # fmt: skip
+                  seeds=args.seeds, jobs=args.jobs, objective=args.objective,
+                  engine=find_engine(args.engine, args.address, args.jobs))  # fmt: skip
 
     def tell(text: str) -> None:
         say(console, text)

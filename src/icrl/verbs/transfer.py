@@ -12,13 +12,15 @@ from icrl.presets import forward_alone, preset
 from icrl.runtime import configure_jax
 from icrl.tasks.options import EnvOptions
 from icrl.verbs.inputs import Columns, as_folder, find_scenario
-from icrl.verbs.learn import how_far
-from icrl.verbs.loggers import LoggerName, open_loggers
+from icrl.verbs.loggers import LoggerName
+from icrl.verbs.one_run import make_run, write_page
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransferArgs:
-    """Train a new agent under a constraint that was learned elsewhere. Its features are found in the task by name."""
+    """Train a new agent under a constraint that was learned elsewhere. Its features are found in the task by name.
+
+    When it is stopped, the same command goes on."""
 
     task: Positional[str]
     """Name of the task of the new agent (see: icrl tasks)."""
@@ -58,12 +60,7 @@ def run(arguments: list[str]) -> None:
 
     from icrl.experiment.directory.provenance import open_constraint
     from icrl.experiment.directory.spec import RunSpec
-    from icrl.experiment.run.callbacks import Callbacks
-    from icrl.experiment.run.display import LiveDisplay
     from icrl.experiment.run.inputs import open_demos_if_any
-    from icrl.experiment.run.one_run import check_run, run_learning
-    from icrl.report.kept import write_run_page
-    from icrl.report.summary import print_scores, write_pictures
     from icrl.transfer import method_of
 
     constraint = open_constraint(str(first.constraint))
@@ -75,18 +72,9 @@ def run(arguments: list[str]) -> None:
     spec = RunSpec(task=args.task, method=method, preset=args.preset, seed=args.seed, config=config_of(args, method),
                    demos=source, episodes=args.episodes, constraint=str(args.constraint), env=args.env,
                    columns=columns)  # fmt: skip
-    rounds = check_run(spec, scenario, demos, directory, constraint)
     console = Console()
-    display = LiveDisplay(f"constraint of {method} on {args.task}, seed {args.seed}", args.steps, console)
-    callbacks = Callbacks([display, *open_loggers(args.log, scenario, demos, console)])
-    try:
-        with display:
-            scores, last = run_learning(spec, scenario, demos, directory, callbacks, constraint)
-        pictures = write_pictures(scenario, demos, last, directory)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(how_far(directory, display.rounds_done, rounds)) from None
-    print_scores(scores, demos, directory, pictures, console)
-    write_run_page(directory, console, animate=scenario.truth_known)
+    make_run(spec, scenario, demos, directory, console, args.log, constraint, resume=True)
+    write_page(directory, scenario, console)
 
 
 def parse(arguments: list[str], method: str) -> TransferArgs:

@@ -76,8 +76,8 @@ def test_a_lock_that_a_dead_process_left_is_taken_over(holder, tmp_path):
 def test_who_comes_between_look_and_lock_is_not_mixed_with(tmp_path, monkeypatch):
     looked = RunDirectory.check_free
 
-    def look_and_be_overtaken(run):
-        looked(run)
+    def look_and_be_overtaken(run, resume=False):
+        looked(run, resume)
         run.path.mkdir()
         (run.path / "config.json").write_text("the other run's")
 

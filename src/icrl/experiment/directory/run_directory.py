@@ -5,21 +5,28 @@ Every file is written whole or not at all, after every round, so that a run can 
 
 import dataclasses
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from icrl.errors import InputError
+from icrl.experiment.directory.checkpoint import FOLDER as CHECKPOINTS
 from icrl.experiment.directory.lock import HOLDER, LOCK, only_one, require_unlocked
-from icrl.files import append_line, make_folder, read_bytes
+from icrl.files import append_line, make_folder, read_bytes, write_whole
 from icrl.json_files import parse_json, read_json, to_json, write_json
 from icrl.types import Scores
 from icrl.versions import library_versions
+from icrl.visited import VISITED
 
 CONFIG, METRICS, SCORES, POLICY, CONSTRAINT = (
     "config.json", "metrics.jsonl", "scores.json", "policy.safetensors", "constraint",
 )  # fmt: skip
+ERROR = "error.txt"
+"""Of a suite's run that failed: its last words."""
+RUN_FILES = {CONFIG, METRICS, POLICY, CONSTRAINT, ERROR, VISITED, CHECKPOINTS, "constraint.png"}
+"""All that a run that did not finish may have left behind."""
 EVALUATION = "evaluation.json"
 """What `icrl evaluate` found."""
 _Kinds = tuple[type, ...]
@@ -77,37 +84,77 @@ class RunDirectory:
         return (self.path / SCORES).exists()
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self, resume: bool = False) -> Iterator[None]:
         """The directory is made, and nobody else writes it while the block runs."""
-        self.check_free()
+        self.check_free(resume)
         make_folder(self.path)
         with only_one(self.path):
-            self.require_empty()  # another run may have come and gone since it was looked at
+            self.require_room(resume)  # another run may have come and gone since it was looked at
             yield
 
-    def check_free(self) -> None:
+    def check_free(self, resume: bool = False) -> None:
         """Raise `InputError` if there is anything here already, or another
-        process is writing here."""
+        process is writing here. With `resume` a run that did not come to its end may be here."""
         require_unlocked(self.path)
-        self.require_empty()
+        self.require_room(resume)
 
-    def require_empty(self) -> None:
+    def require_room(self, resume: bool = False) -> None:
         """Raise `InputError` if there is anything here already but a lock."""
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"{self.path} is a file; --out needs a directory.")
         if not self.path.is_dir():
             return
-        if any(path.name not in (LOCK, HOLDER) for path in self.path.iterdir()):
-            what = "a run" if (self.path / CONFIG).exists() else "other files"
-            raise InputError(
-                f"{self.path} already holds {what}: nothing was overwritten. Choose another --out, or remove it first."
-            )
+        found = {path.name for path in self.path.iterdir() if not _is_draft(path)} - {LOCK, HOLDER}
+        begun = CONFIG in found
+        if not found or (resume and begun and not self.finished):
+            return
+        what = "other files"
+        advice = "Choose another --out, or remove it first."
+        if begun:
+            what = "a run"
+        if begun and not self.finished:
+            advice += f" To go on with it: icrl learn --resume {self.path}"
+        raise InputError(f"{self.path} already holds {what}: nothing was overwritten. {advice}")
 
-    def begin(self, config: dict[str, Any]) -> None:
-        """Create the directory and write what the run is; a directory that holds another run is refused."""
-        self.require_empty()
+    def begin(self, config: dict[str, Any], resume: bool = False) -> None:
+        """Write what the run is; a directory that holds another run is refused.
+
+        With `resume`, what an attempt left that did not get through its first round is removed.
+        """
+        self.require_room(resume)
         make_folder(self.path)
+        left = set[str]()
+        if resume:
+            left = RUN_FILES - {CONFIG}
+        self._remove(left)
         write_json(self.path / CONFIG, {**config, "versions": library_versions()})
+
+    def go_on(self, rounds: int) -> tuple[dict[str, Any], ...]:
+        """Go on after so many rounds: lines of later ones, which will be made again, are cut off.
+
+        Returns the lines that stay.
+        """
+        path = self.path / METRICS
+        kept = tuple(self.metrics()[:rounds])
+        if [row.get("round") for row in kept] != list(range(rounds)):
+            raise InputError(
+                f"{path} lacks some of the {rounds} rounds that the checkpoint has behind it: it was edited, or is "
+                "damaged. Restore it, or remove the run and start it again."
+            )
+        lines = path.read_bytes().splitlines(keepends=True)[:rounds]
+        write_whole(path, b"".join(lines))
+        self._remove({ERROR})
+        return kept
+
+    def _remove(self, names: set[str]) -> None:
+        """Remove what a run wrote, and files that were being written when a run was killed."""
+        for path in self.path.iterdir():
+            if path.name not in names and not _is_draft(path):
+                continue
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
 
     def log(self, metrics: dict[str, Any]) -> None:
         """Append one line to the metrics."""
@@ -172,6 +219,11 @@ class RunDirectory:
         checks = trust.get("checks", {})
         _require_kinds(path, checks, dict.fromkeys(checks, (dict,)))
         return content
+
+
+def _is_draft(path: Path) -> bool:
+    """A file that was being written beside its place when its process was killed."""
+    return path.name.startswith(".") and path.name.endswith(".tmp")
 
 
 def _checked_row(row: Any, path: Path, number: int) -> dict[str, Any]:

@@ -1,4 +1,8 @@
-"""Running many jobs in processes of one thread each. Nothing here knows what a job computes."""
+"""Running many jobs in processes of one thread each. Nothing here knows what a job computes.
+
+An engine is a function with the signature of `run_jobs`. There are two: this one, and `ray_engine.py`, for
+more than one machine.
+"""
 
 import os
 import subprocess
@@ -28,6 +32,8 @@ class Job(NamedTuple):
     """File for its standard error."""
     after: tuple[str, ...] = ()
     """Names of jobs among those to be run that must have succeeded before this one starts."""
+    directory: Path | None = None
+    """All that it writes. Where its machine does not see this folder, it is brought back when the job is over."""
 
 
 class Watcher(Protocol):
@@ -43,6 +49,13 @@ class Watcher(Protocol):
         """Called several times a second."""
 
 
+class Engine(Protocol):
+    """Something that runs jobs."""
+
+    def __call__(self, jobs: Sequence[Job], num_processes: int, watcher: Watcher) -> None:
+        """Run the jobs in order, at most `num_processes` at a time."""
+
+
 def run_jobs(jobs: Sequence[Job], num_processes: int, watcher: Watcher) -> None:
     """Run the jobs in order, `num_processes` at a time; a failing one only disturbs those that come `after` it.
 
@@ -52,33 +65,33 @@ def run_jobs(jobs: Sequence[Job], num_processes: int, watcher: Watcher) -> None:
     running: list[tuple[Job, subprocess.Popen[bytes]]] = []
     try:
         while todo or running:
-            _give_up(todo, failed, watcher)
-            while len(running) < num_processes and (job := _next(todo, running)) is not None:
+            give_up(todo, failed, watcher)
+            while len(running) < num_processes and (job := next_job(todo, [one for one, _ in running])) is not None:
                 todo.remove(job)
-                process = _start(job)
+                process = start_process(job, job.errors)
                 running.append((job, process))
-                _send(process, job.message)
+                send_message(process, job.message)
                 watcher.started(job, process.pid)
             ended = [(job, process) for job, process in running if process.poll() is not None]
             running = [(job, process) for job, process in running if process.returncode is None]
             for job, process in ended:
-                _close_lifeline(process)
+                close_lifeline(process)
                 failed |= {job.name} if process.returncode else set()
                 watcher.ended(job, process.returncode)
             watcher.waiting()
             if not ended:
                 time.sleep(_POLL_SECONDS)
     finally:
-        _end([process for _, process in running])
+        end_processes([process for _, process in running])
 
 
-def _next(todo: list[Job], running: list[tuple[Job, subprocess.Popen[bytes]]]) -> Job | None:
+def next_job(todo: Sequence[Job], running: Sequence[Job]) -> Job | None:
     """The first job that waits for nothing."""
-    unfinished = {job.name for job in todo} | {job.name for job, _ in running}
+    unfinished = {job.name for job in [*todo, *running]}
     return next((job for job in todo if not unfinished.intersection(job.after)), None)
 
 
-def _give_up(todo: list[Job], failed: set[str], watcher: Watcher) -> None:
+def give_up(todo: list[Job], failed: set[str], watcher: Watcher) -> None:
     """End the jobs that wait for one that failed, and those that wait for these."""
     while hopeless := [job for job in todo if failed.intersection(job.after)]:
         for job in hopeless:
@@ -88,19 +101,22 @@ def _give_up(todo: list[Job], failed: set[str], watcher: Watcher) -> None:
             watcher.ended(job, NOT_STARTED)
 
 
-def _start(job: Job) -> subprocess.Popen[bytes]:
-    with job.errors.open("wb") as errors:
+def start_process(job: Job, errors: Path, folder: str | None = None) -> subprocess.Popen[bytes]:
+    """The job in a process of its own, which works in `folder`."""
+    with errors.open("wb") as stream:
         return subprocess.Popen(
             [sys.executable, "-m", job.module, *job.arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
-            stderr=errors,
+            stderr=stream,
+            cwd=folder,
             env={**os.environ, **ONE_THREAD},
             start_new_session=True,  # Ctrl-C reaches this process alone, which then ends its children in order
         )
 
 
-def _send(process: subprocess.Popen[bytes], message: str) -> None:
+def send_message(process: subprocess.Popen[bytes], message: str) -> None:
+    """Its one line; the pipe stays open."""
     if process.stdin is not None:
         try:
             process.stdin.write(message.encode() + b"\n")
@@ -109,7 +125,8 @@ def _send(process: subprocess.Popen[bytes], message: str) -> None:
             return  # it died at once: its exit code tells
 
 
-def _close_lifeline(process: subprocess.Popen[bytes]) -> None:
+def close_lifeline(process: subprocess.Popen[bytes]) -> None:
+    """The process that waits at the other end is to end."""
     if process.stdin is not None:
         try:
             process.stdin.close()
@@ -117,10 +134,11 @@ def _close_lifeline(process: subprocess.Popen[bytes]) -> None:
             return
 
 
-def _end(processes: list[subprocess.Popen[bytes]]) -> None:
+def end_processes(processes: list[subprocess.Popen[bytes]]) -> None:
+    """End them in order, or, after a while, at once."""
     for process in processes:
         process.terminate()
-        _close_lifeline(process)
+        close_lifeline(process)
     deadline = time.monotonic() + _PATIENCE_SECONDS
     for process in processes:
         try:

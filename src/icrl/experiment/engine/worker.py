@@ -6,34 +6,52 @@ however it went, it closes, and the worker ends too.
 
 import json
 import os
+import signal
 import sys
 import threading
+import time
 from pathlib import Path
 
 from icrl.experiment.directory.provenance import open_constraint
-from icrl.experiment.directory.spec import spec_from_json
+from icrl.experiment.directory.spec import RunSpec, spec_from_json
 from icrl.experiment.run.callbacks import Callback  # shows nothing: the parent reads the run directory
 from icrl.experiment.run.inputs import open_demos_if_any
 from icrl.experiment.run.one_run import run_learning
+from icrl.interrupts import interrupted_by, leave_at_once, remembered_interrupts
 from icrl.tasks.registry import make_scenario
 
 ORPHANED = 130
-"""Exit code of a worker whose parent is gone."""
+"""Exit code of a worker whose parent is gone, and which did not end in order soon enough."""
+_PATIENCE_SECONDS = 5.0
 
 
 def main() -> None:
-    """Make the run."""
+    """Make the run, or go on with it."""
     spec = spec_from_json(json.loads(sys.stdin.readline()))
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with remembered_interrupts():
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+        try:
+            make(spec, Path(sys.argv[1]))
+        except KeyboardInterrupt:
+            leave_at_once(128 + (interrupted_by() or signal.SIGINT))
+
+
+def make(spec: RunSpec, directory: Path) -> None:
+    """The run of a spec, from wherever its directory says it was."""
     scenario = make_scenario(spec.task, spec.env)
     demos, _ = open_demos_if_any(spec.demos, scenario, spec.columns)
-    constraint = None if spec.constraint is None else open_constraint(spec.constraint)
-    run_learning(spec, scenario, demos, Path(sys.argv[1]), Callback(), constraint)
+    constraint = None
+    if spec.constraint is not None:
+        constraint = open_constraint(spec.constraint)
+    run_learning(spec, scenario, demos, directory, Callback(), constraint, resume=True)
 
 
 def _end_with_parent() -> None:
+    """Ask for an end in order, so that the last round is saved; do not wait for long."""
     while os.read(0, 1024):
         pass
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_PATIENCE_SECONDS)
     os._exit(ORPHANED)
 
 

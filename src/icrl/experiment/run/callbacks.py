@@ -1,5 +1,5 @@
-"""Four moments of a run at which others may look on: its start, every policy update, every round,
-its end.
+"""Five moments of a run at which others may look on: its start, every policy update, every round,
+every checkpoint, its end.
 
 The live display and the loggers are such callbacks; so is whatever a user writes. One that raises `StopRun` ends
 the run after the last round that was finished, which is then scored as if it had been the last.
@@ -26,6 +26,8 @@ class Started(NamedTuple):
     """As in `config.json`: task, method, seed, every setting."""
     rounds: int
     """Rounds that will be made."""
+    before: tuple[dict[str, Any], ...] = ()
+    """Of a run that goes on: the lines of `metrics.jsonl` of the rounds that are made already."""
 
 
 class Callback:
@@ -39,6 +41,9 @@ class Callback:
 
     def on_round(self, snapshot: Snapshot, metrics: dict[str, Any]) -> None:
         """A round was finished and saved; `metrics` is its line of `metrics.jsonl`."""
+
+    def on_checkpoint(self, path: Path, seconds: float) -> None:
+        """A checkpoint was written, which took so long."""
 
     def on_end(self, scores: Scores, details: dict[str, Any]) -> None:
         """The run is over and scored; `details` is what `scores.json` holds beside the scores."""
@@ -64,6 +69,11 @@ class Callbacks(Callback):
         """To each."""
         for callback in self.callbacks:
             callback.on_round(snapshot, metrics)
+
+    def on_checkpoint(self, path: Path, seconds: float) -> None:
+        """To each."""
+        for callback in self.callbacks:
+            callback.on_checkpoint(path, seconds)
 
     def on_end(self, scores: Scores, details: dict[str, Any]) -> None:
         """To each."""

@@ -1,7 +1,7 @@
 """How well a run knows the constraint itself: judged on every state that its agents or the expert visited."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from icrl.experiment.directory.run_directory import CONSTRAINT
 from icrl.tasks.task import Scenario
 from icrl.trajectories import join_pairs, pairs_of
 from icrl.types import FloatArray, Pairs, Trajectories
-from icrl.visited import VISITED, VisitRecorder, load_visited, save_visited
+from icrl.visited import VISITED, RecorderState, VisitRecorder, load_visited, save_visited
 
 _EVERY = 10
 """Of each round's samples, every tenth pair is kept for the judgement."""
@@ -21,12 +21,27 @@ _GRID = np.arange(-20.0, 10.01, 0.25)
 _PAIRS_ON_GRID = 500
 
 
+class VisitedState(NamedTuple):
+    """All that is carried on of where agents went."""
+
+    parts: tuple[Pairs, ...]
+    recorder: RecorderState
+
+
 class VisitedPairs:
     """Pairs (s, a) of all agents of a run, thinned out."""
 
-    def __init__(self, demos: Trajectories | None) -> None:
-        self.parts = [] if demos is None else [pairs_of(demos, _EVERY)]
-        self.recorder = VisitRecorder()
+    def __init__(self, demos: Trajectories | None, restored: VisitedState | None = None) -> None:
+        if restored is None:
+            self.parts = [] if demos is None else [pairs_of(demos, _EVERY)]
+            self.recorder = VisitRecorder()
+        else:
+            self.parts = list(restored.parts)
+            self.recorder = VisitRecorder(restored.recorder)
+
+    def state(self) -> VisitedState:
+        """What there is now."""
+        return VisitedState(tuple(self.parts), self.recorder.state())
 
     def add(self, samples: Trajectories, number: int, weights: FloatArray | None) -> None:
         """Keep some of what the agents of round `number` did; `weights`: how much is evidence."""

@@ -11,7 +11,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
-from icrl.experiment.run.callbacks import Callback
+from icrl.experiment.run.callbacks import Callback, Started
 from icrl.experiment.run.methods import Snapshot
 from icrl.rounds import Progress
 from icrl.words import one_line, say, shown
@@ -64,6 +64,12 @@ class LiveDisplay(Callback):
         if self.console.is_terminal:
             self.live.update(self._render())
             self.live.stop()
+
+    def on_start(self, started: Started) -> None:
+        """A run that goes on has rounds behind it."""
+        self.rounds_done = len(started.before)
+        if started.before:
+            say(self.console, f"Going on after round {self.rounds_done}")
 
     def on_update(self, progress: Progress) -> None:
         """A policy update was made."""

@@ -77,6 +77,10 @@ class Guarded(Callback):
         """Handed on."""
         self._try(lambda: self.inner.on_round(snapshot, metrics))
 
+    def on_checkpoint(self, path: Path, seconds: float) -> None:
+        """Handed on."""
+        self._try(lambda: self.inner.on_checkpoint(path, seconds))
+
     def on_end(self, scores: Scores, details: dict[str, Any]) -> None:
         """Handed on."""
         self._try(lambda: self.inner.on_end(scores, details))
@@ -91,8 +95,9 @@ class CsvLogger(Callback):
         self.rows: list[dict[str, Any]] = []
 
     def on_start(self, started: Started) -> None:
-        """Find the place."""
+        """Find the place, and the rows of a run that goes on."""
         self.path = started.directory / CSV
+        self.rows = list(started.before)
 
     def on_round(self, snapshot: Snapshot, metrics: dict[str, Any]) -> None:
         """Write all rows; a number that only later rounds have is a column of all."""

@@ -14,7 +14,15 @@ from icrl.constraint.learned import LearnedConstraint
 from icrl.demos.collect import true_cost
 from icrl.demos.dataset import Demonstrations, check_against
 from icrl.errors import InputError, unknown_name
-from icrl.experiment.run.methods import METHODS, OnSnapshot, Snapshot, find_method, run_agent
+from icrl.experiment.run.methods import (
+    FROM_THE_START,
+    METHODS,
+    Continuation,
+    OnSnapshot,
+    Snapshot,
+    find_method,
+    run_agent,
+)
 from icrl.presets import EXPERT, REFERENCES
 from icrl.tasks.task import Scenario
 from icrl.transfer import OnProgress, Pressure, pressure_of
@@ -55,6 +63,7 @@ def run_method(
     card: dict[str, Any],
     on_snapshot: OnSnapshot,
     on_progress: OnProgress,
+    continuation: Continuation = FROM_THE_START,
 ) -> Snapshot:
     """Run to the end of `config.steps`; with a `constraint`, transfer it instead of learning one."""
     check_method(method, scenario, demos, constraint, config)
@@ -62,8 +71,8 @@ def run_method(
         matched = constraint.for_task(scenario.task)
         kept = replace(matched, card={**matched.card, "transfer": card})
         pressure = pressure_of(matched, method)
-        return run_agent(pressure, kept, scenario.task, config, seed, {}, on_snapshot, on_progress)
+        return run_agent(pressure, kept, scenario.task, config, seed, {}, on_snapshot, on_progress, continuation)
     if demos is None or method in REFERENCES:
         pressure = Pressure(cost=true_cost(scenario)) if method == EXPERT else Pressure()
-        return run_agent(pressure, None, scenario.task, config, seed, {}, on_snapshot, on_progress)
-    return find_method(method)(scenario.task, demos, config, seed, card, on_snapshot, on_progress)
+        return run_agent(pressure, None, scenario.task, config, seed, {}, on_snapshot, on_progress, continuation)
+    return find_method(method)(scenario.task, demos, config, seed, card, on_snapshot, on_progress, continuation)

@@ -16,6 +16,7 @@ from icrl.demos.dataset import Demonstrations
 from icrl.errors import unknown_name
 from icrl.learn import learn
 from icrl.rounds import Round, num_rounds
+from icrl.state import LearnState
 from icrl.tasks.task import Task
 from icrl.transfer import AgentRound, OnProgress, Pressure, pressure_of, train_under
 from icrl.types import CostFunction, FloatArray, Trajectories
@@ -39,6 +40,20 @@ class Snapshot(NamedTuple):
 
 
 OnSnapshot = Callable[[Snapshot], None]
+Carried = LearnState | AgentRound
+"""What goes from round to round: of Algorithm 1, or of the forward step alone."""
+
+
+class Continuation(NamedTuple):
+    """What it takes to go on with a run another time."""
+
+    restored: Carried | None = None
+    """Go on from here; None: from the beginning."""
+    on_state: Callable[[Carried], None] = lambda _: None
+    """Told after every round, when its snapshot is over, what would be gone on from."""
+
+
+FROM_THE_START = Continuation()
 
 
 class Method(Protocol):
@@ -53,6 +68,7 @@ class Method(Protocol):
         card: dict[str, Any],
         on_snapshot: OnSnapshot,
         on_progress: OnProgress,
+        continuation: Continuation = FROM_THE_START,
     ) -> Snapshot:
         """Run to the end of `config.steps`."""
 
@@ -71,6 +87,7 @@ def run_rounds(
     card: dict[str, Any],
     on_snapshot: OnSnapshot,
     on_progress: OnProgress,
+    continuation: Continuation = FROM_THE_START,
     objective: Objective = loss,
     to_bonus: Callable[[CostFunction], CostFunction] | None = None,
 ) -> Snapshot:
@@ -99,7 +116,21 @@ def run_rounds(
     def round_done(last: Round) -> None:
         on_snapshot(snapshot(last))
 
-    return snapshot(learn(task, demos, config, seed, round_done, on_progress, objective, to_bonus))
+    restored = continuation.restored
+    assert restored is None or isinstance(restored, LearnState)
+    last = learn(
+        task,
+        demos,
+        config,
+        seed,
+        round_done,
+        on_progress,
+        objective,
+        to_bonus,
+        restored=restored,
+        on_state=continuation.on_state,
+    )
+    return snapshot(last)
 
 
 def run_nominal(
@@ -110,9 +141,10 @@ def run_nominal(
     card: dict[str, Any],
     on_snapshot: OnSnapshot,
     on_progress: OnProgress,
+    continuation: Continuation = FROM_THE_START,
 ) -> Snapshot:
     """No constraint at all: the reference line. Demonstrations are not looked at."""
-    return run_agent(Pressure(), None, task, config, seed, {}, on_snapshot, on_progress)
+    return run_agent(Pressure(), None, task, config, seed, {}, on_snapshot, on_progress, continuation)
 
 
 def run_greedy(
@@ -123,16 +155,19 @@ def run_greedy(
     card: dict[str, Any],
     on_snapshot: OnSnapshot,
     on_progress: OnProgress,
+    continuation: Continuation = FROM_THE_START,
 ) -> Snapshot:
-    """Greedy inference in the task's tabular form; then, for the scores, an agent under what it found."""
+    """Greedy inference in the task's tabular form; then, for the scores, an agent under what it found.
+
+    The inference is exact and takes seconds: a run that goes on makes it again.
+    """
     constraint, found = learn_greedy(task, demos, card)
     metrics = {
         "constraint/findings": len(found.findings),
         "constraint/log_likelihood_gain": sum(f.gain for f in found.findings),
     }
-    return run_agent(
-        pressure_of(constraint, "greedy"), constraint, task, config, seed, metrics, on_snapshot, on_progress
-    )
+    pressure = pressure_of(constraint, "greedy")
+    return run_agent(pressure, constraint, task, config, seed, metrics, on_snapshot, on_progress, continuation)
 
 
 def run_agent(
@@ -144,6 +179,7 @@ def run_agent(
     metrics: dict[str, Any],
     on_snapshot: OnSnapshot,
     on_progress: OnProgress,
+    continuation: Continuation = FROM_THE_START,
 ) -> Snapshot:
     """The forward step alone, under a pressure that does not change; `constraint`, if any, is what is saved with it."""
 
@@ -154,8 +190,11 @@ def run_agent(
 
     def round_done(last: AgentRound) -> None:
         on_snapshot(snapshot(last))
+        continuation.on_state(last)
 
-    return snapshot(train_under(pressure, task, config, seed, round_done, on_progress))
+    restored = continuation.restored
+    assert restored is None or isinstance(restored, AgentRound)
+    return snapshot(train_under(pressure, task, config, seed, round_done, on_progress, restored))
 
 
 METHODS: dict[str, Method] = {

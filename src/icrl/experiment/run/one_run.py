@@ -10,13 +10,15 @@ from icrl.constraint.learned import LearnedConstraint
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
 from icrl.evaluate import Truth, judge, play_episodes
+from icrl.experiment.directory.checkpoint import flat, remove_checkpoints
 from icrl.experiment.directory.provenance import config_digest
-from icrl.experiment.directory.run_directory import CONSTRAINT, POLICY, RunDirectory
+from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, POLICY, RunDirectory
 from icrl.experiment.directory.spec import RunSpec
 from icrl.experiment.run.callbacks import Callback, Started, StopRun
 from icrl.experiment.run.constraint_scores import VisitedPairs, forbidden_share, score_constraint
+from icrl.experiment.run.keeping import Keeper, SavedRun, identity
 from icrl.experiment.run.making import check_method, run_method
-from icrl.experiment.run.methods import Snapshot
+from icrl.experiment.run.methods import Carried, Continuation, Snapshot
 from icrl.interrupts import heed_interrupts, uninterrupted
 from icrl.json_files import to_json
 from icrl.rounds import Progress, num_rounds
@@ -31,11 +33,12 @@ def check_run(
     demos: Demonstrations | None,
     directory: Path,
     constraint: LearnedConstraint | None = None,
+    resume: bool = False,
 ) -> int:
     """Raise `InputError` for whatever would stop the run, before anything is written; otherwise its rounds."""
     require(spec.seed >= 0, "seed", spec.seed, "an integer >= 0")
     require(spec.episodes >= 1, "episodes", spec.episodes, "an integer >= 1")
-    RunDirectory(directory).check_free()
+    RunDirectory(directory).check_free(resume)
     check_method(spec.method, scenario, demos, constraint, spec.config)
     return num_rounds(scenario.task, spec.config)
 
@@ -47,15 +50,17 @@ def run_learning(
     directory: Path,
     display: Callback,
     constraint: LearnedConstraint | None = None,
+    resume: bool = False,
 ) -> tuple[Scores, Snapshot]:
     """Make the run; after every round its directory holds the metrics, the constraint and the policy so far.
 
     With a `constraint` (that of `spec.constraint`) it is transferred, and none is learned. `display` looks on:
-    `Callbacks([...])` for several; one that raises `StopRun` ends the run after the last finished round.
+    `Callbacks([...])` for several; one that raises `StopRun` ends the run after the last finished round. With
+    `resume` a run of the same spec that the directory holds goes on, and ends as if it had never been away.
     """
-    rounds = check_run(spec, scenario, demos, directory, constraint)
-    with RunDirectory(directory).held():
-        return _make_run(spec, scenario, demos, directory, display, constraint, rounds)
+    rounds = check_run(spec, scenario, demos, directory, constraint, resume)
+    with RunDirectory(directory).held(resume):
+        return _make_run(spec, scenario, demos, directory, display, constraint, rounds, resume)
 
 
 def _make_run(
@@ -66,19 +71,32 @@ def _make_run(
     display: Callback,
     constraint: LearnedConstraint | None,
     rounds: int,
+    resume: bool,
 ) -> tuple[Scores, Snapshot]:
     """The run itself, in a directory that nobody else writes."""
     run = RunDirectory(directory)
     config = {"command": "learn" if constraint is None else "transfer", **to_json(spec)}
-    run.begin(config)
+    keeper = Keeper(directory, identity(to_json(spec), demos, constraint), display)
+    saved = None
+    before: tuple[dict[str, Any], ...] = ()
+    if resume:
+        require_same_settings(run, spec)
+        saved = keeper.restored()
+    if saved is None:
+        run.begin(config, resume)
+    else:
+        before = run.go_on(saved.carried.number + 1)
     finished: list[Snapshot] = []
     card = {name: getattr(spec, name) for name in ("method", "task", "seed", "preset")}
     card["config"] = config_digest(to_json(spec.config))
     card["versions"] = library_versions()
-    visited = VisitedPairs(None if demos is None else demos.trajectories)
-    display.on_start(Started(directory, config, rounds))
-    display.on_update(Progress(0, rounds))
-    started = time.perf_counter()
+    visited = VisitedPairs(
+        None if demos is None else demos.trajectories,
+        None if saved is None else saved.visited,
+    )
+    display.on_start(Started(directory, config, rounds, before))
+    display.on_update(Progress(0 if saved is None else saved.carried.steps, rounds))
+    started = time.perf_counter() - (0.0 if saved is None else saved.seconds)
 
     def save(snapshot: Snapshot) -> None:
         heed_interrupts()
@@ -94,22 +112,57 @@ def _make_run(
             finished[:] = [snapshot]
             display.on_round(snapshot, metrics)
 
-    try:
-        last = run_method(
-            spec.method, scenario, demos, constraint, spec.config, spec.seed, card, save, display.on_update
-        )
-    except StopRun as stop:
-        if not finished:
-            raise InputError(f"{directory}: a callback stopped the run before its first round was over.") from stop
-        last = finished[0]
-    seconds = time.perf_counter() - started
-    played = play_episodes(scenario.task, last.policy, spec.episodes, spec.seed)
+    def keep(carried: Carried) -> None:
+        keeper.keep(SavedRun(carried, visited.state(), time.perf_counter() - started))
+
+    continuation = Continuation(None if saved is None else saved.carried, keep)
+    with keeper.at_the_latest():
+        try:
+            last = run_method(
+                spec.method,
+                scenario,
+                demos,
+                constraint,
+                spec.config,
+                spec.seed,
+                card,
+                save,
+                display.on_update,
+                continuation,
+            )
+        except StopRun as stop:
+            if not finished:
+                raise InputError(f"{directory}: a callback stopped the run before its first round was over.") from stop
+            last = finished[0]
+        seconds = time.perf_counter() - started
+        played = play_episodes(scenario.task, last.policy, spec.episodes, spec.seed)
     truth = _judge_if_known(scenario, played)
     scores = make_scores(spec, demos, last.steps, truth, seconds)
     details = _beside_the_scores(spec, scenario, demos, last, visited, played, truth)
     run.finish(scores, details)
+    remove_checkpoints(directory)
     display.on_end(scores, details)
     return scores, last
+
+
+def require_same_settings(run: RunDirectory, spec: RunSpec) -> None:
+    """Raise `InputError` if the directory holds a run of other settings; nothing, if it holds none."""
+    if not (run.path / CONFIG).exists():
+        return
+    content = run.config()
+    wanted = to_json(spec)
+    there = flat({name: content.get(name) for name in wanted})
+    here = flat(wanted)
+    for one in (there, here):  # a path may be written in several ways
+        if isinstance(one.get("constraint"), str):
+            one["constraint"] = str(Path(one["constraint"]).resolve())
+    other = [name for name in here if there.get(name) != here[name]]
+    if other:
+        said = ", ".join(f"{name} is {there.get(name)!r:.60} there, {here[name]!r:.60} here" for name in other[:5])
+        raise InputError(
+            f"{run.path} holds a run with other settings, and nothing was touched: {said}. "
+            "Choose another --out, or remove it first."
+        )
 
 
 def _metrics_of(snapshot: Snapshot, seconds: float, truth: Truth | None) -> dict[str, Any]:

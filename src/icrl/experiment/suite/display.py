@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from icrl.experiment.directory.run_directory import RunDirectory
+from icrl.experiment.directory.run_directory import ERROR, RunDirectory
 from icrl.experiment.engine.engine import Job
 from icrl.experiment.suite.statistics import num_collapsed
-from icrl.experiment.suite.suite import ERROR, Outcome, PlannedRun
+from icrl.experiment.suite.suite import Outcome, PlannedRun
 from icrl.presets import NOMINAL
 from icrl.words import say, shown
 

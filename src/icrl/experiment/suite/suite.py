@@ -11,21 +11,19 @@ from icrl.config import LearnConfig
 from icrl.constraint.learned import TENSORS
 from icrl.demos.formats_table import ColumnMapping
 from icrl.errors import InputError, unknown_name
+from icrl.experiment.directory.checkpoint import checkpoints, flat
 from icrl.experiment.directory.lock import HOLDER, LOCK, only_one, require_unlocked
-from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, METRICS, POLICY, SCORES, RunDirectory
+from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, ERROR, RUN_FILES, SCORES, RunDirectory
 from icrl.experiment.directory.spec import RunSpec, spec_from_json
-from icrl.experiment.engine.engine import Job, Watcher, run_jobs
+from icrl.experiment.engine.engine import Engine, Job, Watcher, run_jobs
 from icrl.experiment.run.inputs import open_demos_if_any
 from icrl.files import make_folder, move_into_place, write_whole
 from icrl.json_files import to_json, write_json
 from icrl.presets import preset
 from icrl.tasks.options import EnvOptions
 from icrl.tasks.registry import make_scenario
-from icrl.visited import VISITED
 
-ERROR, COMMAND = "error.txt", "command.txt"
-_OURS = {CONFIG, METRICS, POLICY, CONSTRAINT, ERROR, VISITED, "constraint.png"}
-"""All that a run that did not finish may have left behind."""
+COMMAND = "command.txt"
 
 Change = Callable[[LearnConfig], LearnConfig]
 
@@ -183,7 +181,8 @@ def _run_name(entry: Entry, seed: int) -> str:
 
 
 def make_ready(run: PlannedRun) -> bool:
-    """Does the run still have to be made? What an interrupted or failed attempt at it left behind is removed.
+    """Does the run still have to be made? What an interrupted or failed attempt left behind is removed,
+    unless the run can go on from there.
 
     Only a directory that is clearly such an attempt is touched; any other content is an `InputError`.
     """
@@ -200,7 +199,7 @@ def make_ready(run: PlannedRun) -> bool:
         _require_its_source(run)
         return False
     temporary = {name for name in found if name.startswith(".")}  # files that were being written
-    strange = found - _OURS - temporary
+    strange = found - RUN_FILES - temporary
     first_files = (LOCK, HOLDER, f".{CONFIG}", f".{HOLDER}")
     begun = CONFIG in found or ERROR in found or all(name.startswith(first_files) for name in found)
     if strange or not begun:
@@ -208,7 +207,8 @@ def make_ready(run: PlannedRun) -> bool:
             f"{directory} holds files that no run of this suite wrote ({', '.join(sorted(strange or found)[:5])}): "
             "nothing was touched. Choose another --out, or move it away."
         )
-    shutil.rmtree(directory)
+    if CONFIG not in found or not checkpoints(directory):
+        shutil.rmtree(directory)
     return True
 
 
@@ -241,11 +241,19 @@ def _resolved(spec: RunSpec) -> RunSpec:
 
 
 def _differences(found: RunSpec, wanted: RunSpec) -> str:
-    old, new = _flat(to_json(found)), _flat(to_json(wanted))
+    old = flat(to_json(found))
+    new = flat(to_json(wanted))
     return ", ".join([f"{key} {old.get(key)!r} (now {new[key]!r})" for key in new if old.get(key) != new[key]][:5])
 
 
-def run_suite(runs: list[PlannedRun], out: Path, jobs: int, watcher: Watcher, command: str) -> Outcome:
+def run_suite(
+    runs: list[PlannedRun],
+    out: Path,
+    jobs: int,
+    watcher: Watcher,
+    command: str,
+    engine: Engine = run_jobs,
+) -> Outcome:
     """Make all runs that are not finished yet, `jobs` at a time; `out/scores.json` always holds what is finished."""
     if jobs < 1:
         raise InputError(f"--jobs must be an integer >= 1, got {jobs}.")
@@ -257,7 +265,7 @@ def run_suite(runs: list[PlannedRun], out: Path, jobs: int, watcher: Watcher, co
         _write_command(out, command)
         write_scores(out)
         try:
-            run_jobs(planned, jobs, recorder)
+            engine(planned, jobs, recorder)
         finally:
             for job in planned:
                 job.errors.unlink(missing_ok=True)
@@ -325,15 +333,8 @@ def _job(run: PlannedRun, todo: list[PlannedRun]) -> Job:
         message=json.dumps(to_json(run.spec)),
         errors=run.directory.with_name(f".{run.directory.name}.stderr"),
         after=tuple(name for name in run.after if name in names),
+        directory=run.directory,
     )
-
-
-def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
-    """Nested settings with dotted names."""
-    if not isinstance(value, dict):
-        return {prefix: value}
-    items = [_flat(item, f"{prefix}.{key}" if prefix else str(key)) for key, item in value.items()]
-    return {key: item for part in items for key, item in part.items()}
 
 
 def _is_file_name(label: str) -> bool:

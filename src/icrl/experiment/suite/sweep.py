@@ -21,7 +21,7 @@ from icrl.demos.formats import load_demos, save_demos
 from icrl.errors import InputError
 from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.experiment.directory.spec import RunSpec
-from icrl.experiment.engine.engine import Job, run_jobs
+from icrl.experiment.engine.engine import Engine, Job, run_jobs
 from icrl.experiment.suite.sweep_objective import how_far, judge_by_truth, judge_without_truth
 from icrl.experiment.suite.sweep_space import Space
 from icrl.files import make_folder
@@ -56,6 +56,8 @@ class Sweep:
     jobs: int
     objective: str
     """`no-truth` or `truth`."""
+    engine: Engine = run_jobs
+    """Where runs run."""
 
 
 def open_study(directory: Path, seed: int = 0) -> Any:
@@ -230,7 +232,7 @@ def _try(sweep: Sweep, trial: Any, stopping: threading.Event) -> float:
     expert_return = float(held_out.trajectories.returns.mean()) if held_out.has_rewards else None
     watcher = _Watcher(trial, runs, rounds, expert_return, stopping)
     make_folder(runs[0].parent)
-    run_jobs([_job(sweep, config, run, seed) for seed, run in enumerate(runs)], 1, watcher)
+    sweep.engine([_job(sweep, config, run, seed) for seed, run in enumerate(runs)], 1, watcher)
     if watcher.failed is not None:
         trial.set_user_attr("error", watcher.failed)
         raise optuna.TrialPruned(watcher.failed)
@@ -246,7 +248,7 @@ def _try(sweep: Sweep, trial: Any, stopping: threading.Event) -> float:
 def _job(sweep: Sweep, config: LearnConfig, run: Path, seed: int) -> Job:
     spec = replace(sweep.spec, config=config, seed=seed, demos=str(sweep.directory / _TRAIN))
     message = json.dumps(to_json(spec))
-    return Job(run.name, "icrl.experiment.engine.worker", (str(run),), message, run.with_suffix(".err"))
+    return Job(run.name, "icrl.experiment.engine.worker", (str(run),), message, run.with_suffix(".err"), directory=run)
 
 
 class _Watcher:

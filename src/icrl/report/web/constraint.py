@@ -13,6 +13,7 @@ from icrl.experiment.directory.run_directory import CONSTRAINT
 from icrl.explain.axes import Axis, axes_of, zeta_over
 from icrl.explain.judged import Judged
 from icrl.explain.reading import Reading, read_constraint, threshold_of
+from icrl.explain.shapes import features_of
 from icrl.explain.slices import slice_along
 from icrl.report.records import RunRecord
 from icrl.report.web.data import rounded
@@ -77,7 +78,7 @@ def _by_importance(reading: Reading) -> list[int]:
     """The features of the rule, then all others by how much they matter."""
     named: list[int] = []
     if reading.rule is not None:
-        named = [condition.feature for rule in reading.rule.rules for condition in rule]
+        named = features_of(reading.rule.shape)
     return list(dict.fromkeys(named + [int(i) for i in np.argsort(-reading.influence, kind="stable")]))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from icrl.explain.reading import MATTERS, Reading, threshold_of, verdict_on
-from icrl.report.explain_summary import interval_lines, rule_lines
+from icrl.report.explain_summary import interval_lines, rival_lines, rule_lines, wall_lines
 from icrl.report.records import Group, RunRecord
 from icrl.report.web.constraint import View
 from icrl.report.web.markup import Html, element, joined
@@ -98,6 +98,10 @@ def _reading(reading: Reading) -> list[Html]:
         parts.append(element("h5", "What the data leave open"))
         found = interval_lines(reading.interval, condition, reading.turning)
         parts.append(element("ul", *(element("li", line.strip()) for line in found)))
+    for said in (wall_lines(reading), rival_lines(reading)):
+        if said:
+            parts.append(element("p", said[0]))
+            parts.append(element("ul", *(element("li", line.strip()) for line in said[1:])))
     order = [int(i) for i in np.argsort(-reading.influence, kind="stable")]
     matters = [f"{reading.judged.names[i]} {reading.influence[i]:.0%}" for i in order[:6]
                if reading.influence[i] >= MATTERS]  # fmt: skip
@@ -120,7 +124,10 @@ def _verdict(run: RunRecord) -> Html:
         for name, check in trust.get("checks", {}).items()
     ]  # fmt: skip
     said = element("p", element("strong", verdict), class_=f"verdict {verdict.replace(' ', '-')}")
-    return joined([heading, said, element("ul", *checks, class_="checks")])
+    parts = [heading, said, element("ul", *checks, class_="checks")]
+    if "would_change" in trust:
+        parts.append(element("p", f"What would change it: {trust['would_change']}."))
+    return joined(parts)
 
 
 def _image(source: str, alt: str) -> Html:

@@ -1,0 +1,257 @@
+"""The agent alone: how well does it live under the *true* cost, with and without help from demonstrations?
+
+    python benchmarks/forward.py --seeds 0 1 2 3 4 --jobs 2 --out results/forward
+
+Modes: *helped* (as the agent that is handed out), *alone* (as judges are, and transfers), *clone* (imitation only, no
+reward), *empty* (helped, but nothing is forbidden: how soon does a clone leave the rule?). Every agent is judged by the
+truth on 100 episodes at the mode of its policy; *passed*: at least 0.95 of the demonstrations' return up to the first
+forbidden step, and at most 1 % of steps forbidden. Cells that are there already are not made again.
+"""
+
+import argparse
+import dataclasses
+import json
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+MODES = ("helped", "alone", "clone", "empty")
+SHAPES = (
+    "disc", "gate", "diagonal", "tube", "two-walls", "zone-speed", "zone-action", "one-way", "action-limit",
+    "never-action", "octant", "blocked-cells", "plant", "distractors", "noise", "fuel-meter", "no-rule", "weak-expert",
+)  # fmt: skip
+WORLDS = (*(f"shapes/{name}" for name in SHAPES), "lap-grid", "bridges", "acrobot", "mountain-car")
+BODIES = ("half-cheetah-wall", "ant-wall")
+EPISODES = 100
+STEPS = {"half-cheetah-wall": 960_000, "ant-wall": 960_000}
+"""Most steps of one agent; a quarter of a run's for the bodies."""
+OTHERS = 400_000
+
+
+def main() -> None:
+    """Make the missing cells, then write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--worlds", nargs="+", default=list(WORLDS))
+    parser.add_argument("--modes", nargs="+", default=["helped", "alone"], choices=MODES)
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--set", nargs="*", default=[], help="forward settings to try, e.g. terminate.soft=0.5")
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    file = arguments.out / "cells.json"
+    cells: list[dict[str, Any]] = []
+    if file.exists():
+        cells = json.loads(file.read_text())
+    made = {(cell["world"], cell["mode"], cell["seed"]) for cell in cells}
+    wanted = [
+        (world, mode, seed, tuple(arguments.set))
+        for seed in arguments.seeds
+        for world in arguments.worlds
+        for mode in arguments.modes
+        if (world, mode, seed) not in made
+    ]
+    with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
+        for cell in pool.map(_cell, wanted):
+            cells.append(cell)
+            file.write_text(json.dumps(cells, indent=1) + "\n")
+            print(_line(cell), flush=True)
+    (arguments.out / "table.md").write_text(table(cells))
+
+
+def _line(cell: dict[str, Any]) -> str:
+    return (
+        f"{cell['world']:24} {cell['mode']:7} {cell['seed']} return {cell['ratio']:6.3f} "
+        f"forbidden {cell['forbidden']:.4f} reached {cell['reached_at']} of {cell['steps']} "
+        f"{'ok' if cell['passed'] else 'NO'} (sampled {cell['sampled_ratio']:.3f}, {cell['sampled_forbidden']:.4f}) "
+        f"{cell['seconds']:.0f} s"
+    )
+
+
+def _cell(wanted: tuple[str, str, int, tuple[str, ...]]) -> dict[str, Any]:
+    """One agent."""
+    from icrl.runtime import configure_jax
+
+    configure_jax()
+    return make_cell(*wanted)
+
+
+def make_cell(world: str, mode: str, seed: int, changes: tuple[str, ...]) -> dict[str, Any]:
+    """Train one agent under the true cost and judge it."""
+    import jax
+
+    from icrl.agent.forward_step import generator
+    from icrl.agent.state import policy_of
+    from icrl.agent.training import Goal, measure, start_training, train_out
+    from icrl.evaluate import judge, play_episodes
+    from icrl.evidence.expected import expected_of
+    from icrl.presets import default
+
+    scenario, demos = world_of(world)
+    task = scenario.task
+    config = changed(default(task.name).forward, changes)
+    budget = STEPS.get(world, OTHERS)
+    started = time.perf_counter()
+
+    def true_cost(observations: Any, actions: Any) -> Any:
+        return np.asarray(scenario.violates(observations, actions), np.float32)
+
+    key = jax.random.key(seed)
+    cost = None
+    if mode != "empty":
+        cost = true_cost
+    helped = None
+    if mode != "alone":
+        helped = demos
+    expected = expected_of(demos, demos, task.horizon)
+    if mode == "clone":
+        training = start_training(generator(key), task, config, demos)
+        agent, steps, reached = training.agent, 0, None
+    else:
+        goal = Goal(expected.mean - expected.standard_error)
+        if mode == "empty":
+            goal = Goal(np.inf)
+        curve: list[tuple[int, float, float]] = []
+
+        def on_piece(training: Any, done: Any, samples: Any) -> None:
+            told = measure(samples, true_cost)
+            curve.append((training.steps, told.mean_return, told.forbidden))
+
+        out = train_out(key, task, cost, config, budget, goal, helped, on_piece=on_piece)
+        agent, steps = out.agent, out.steps
+        good = [s for s, r, f in curve if r >= 0.95 * expected.mean - 0.1 * abs(expected.mean) * (expected.mean < 0)
+                and f <= 0.01]  # fmt: skip
+        reached = good[0] if good else None
+        if mode == "empty":
+            left = [s for s, _, f in curve if f > 0.01]
+            reached = left[0] if left else None
+    told = {}
+    for greedy in (True, False):
+        policy = policy_of(agent, task, config, cost, greedy=greedy)
+        told[greedy] = judge(dataclasses.replace(scenario, violation_reward=0.0),
+                             play_episodes(task, policy, EPISODES, seed))  # fmt: skip
+    ratios = {g: 1.0 + (t.true_return - expected.mean) / abs(expected.mean) for g, t in told.items()}
+    return {
+        "world": world,
+        "mode": mode,
+        "seed": seed,
+        "changes": list(changes),
+        "ratio": ratios[True],
+        "forbidden": told[True].violation_rate,
+        "sampled_ratio": ratios[False],
+        "sampled_forbidden": told[False].violation_rate,
+        "demonstrations": expected.mean,
+        "reached_at": reached,
+        "steps": steps,
+        "passed": bool(ratios[True] >= 0.95 and told[True].violation_rate <= 0.01),
+        "seconds": time.perf_counter() - started,
+    }
+
+
+def changed(config: Any, changes: tuple[str, ...]) -> Any:
+    """The settings with some of them changed."""
+    for change in changes:
+        name, value = change.split("=")
+        *rooms, last = name.split(".")
+        if rooms:
+            inner = dataclasses.replace(getattr(config, rooms[0]), **{last: json.loads(value)})
+            config = dataclasses.replace(config, **{rooms[0]: inner})
+        else:
+            config = dataclasses.replace(config, **{last: json.loads(value)})
+    return config
+
+
+def world_of(name: str) -> tuple[Any, Any]:
+    """A scenario, and demonstrations of it."""
+    import icrl
+    from icrl.demos.fitting import fit_and_check
+    from icrl.tasks.task import Scenario
+
+    if name == "acrobot":
+        task = icrl.make_task("Acrobot-v1")
+        logs = Path(__file__).parents[1] / "examples" / "data" / "acrobot_logs.csv"
+        demos = fit_and_check(icrl.load_demos(logs), task)
+        return Scenario(task=task, violates=lambda o, a: np.asarray(a) == 0), demos.trajectories
+    if name == "mountain-car":
+        task = icrl.make_task("MountainCarContinuous-v0")
+        return Scenario(task=task, violates=_too_far_left), mountain_car_demos(task)
+    scenario = icrl.make_scenario(name)
+    return scenario, icrl.load_demos(icrl.shipped_demos(scenario.demos)).trajectories
+
+
+def _too_far_left(observations: Any, actions: Any) -> Any:
+    return np.asarray(observations)[..., 0] < -0.8
+
+
+def mountain_car_demos(task: Any, episodes: int = 20) -> Any:
+    """A script that pumps energy, pushes with its motion, and turns round before -0.8."""
+    from icrl.types import Trajectories
+
+    env = task.make_env(episodes)
+    seen, _ = env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    margins = rng.uniform(0.02, 0.07, episodes)
+    pushes = rng.uniform(0.85, 1.0, episodes)
+    observations, actions, rewards = [], [], []
+    lengths = np.full(episodes, task.horizon)
+    over = np.zeros(episodes, np.bool_)
+    for step in range(task.horizon):
+        place, speed = seen[:, 0], seen[:, 1]
+        push = np.where(speed >= 0, pushes, -pushes)
+        # where it would roll on to -0.8 if it stopped pushing now, it brakes
+        reach = place - 420.0 * speed**2 * (speed < 0)
+        push = np.where((speed < 0) & (reach < -0.8 + margins), pushes, push)
+        chosen = push[:, None].astype(np.float32)
+        observations.append(seen)
+        actions.append(chosen)
+        seen, reward, terminated, truncated, _ = env.step(chosen)
+        rewards.append(np.where(over, 0.0, reward))
+        ended = np.asarray(terminated | truncated)
+        lengths[ended & ~over] = step + 1
+        over |= ended
+        if over.all():
+            break
+        if ended.any():
+            seen, _ = env.reset(options={"reset_mask": ended})
+    longest = int(lengths.max())
+    return Trajectories(
+        observations=np.stack(observations, axis=1)[:, :longest],
+        actions=np.stack(actions, axis=1)[:, :longest],
+        rewards=np.stack(rewards, axis=1)[:, :longest].astype(np.float32),
+        lengths=lengths,
+    )
+
+
+def table(cells: list[dict[str, Any]]) -> str:
+    """Every cell, and how many passed."""
+    from icrl.report.table import as_markdown
+
+    lines = ["# The agent under the true cost", ""]
+    for mode in MODES:
+        mine = [cell for cell in cells if cell["mode"] == mode]
+        if mine:
+            lines.append(f"- {mode}: {sum(cell['passed'] for cell in mine)} of {len(mine)} passed")
+    worlds = list(dict.fromkeys(cell["world"] for cell in cells))
+    rows = []
+    for world in worlds:
+        for mode in MODES:
+            mine = sorted((c for c in cells if c["world"] == world and c["mode"] == mode), key=lambda c: c["seed"])
+            if mine:
+                rows.append([
+                    world, mode, f"{sum(c['passed'] for c in mine)}/{len(mine)}",
+                    " ".join(f"{c['ratio']:.2f}" for c in mine),
+                    " ".join(f"{100 * c['forbidden']:.2g}" for c in mine),
+                    " ".join("-" if c["reached_at"] is None else f"{c['reached_at'] // 1000}" for c in mine),
+                    " ".join(f"{c['steps'] // 1000}" for c in mine),
+                ])  # fmt: skip
+    head = ["world", "mode", "passed", "return / demonstrations, by seed", "forbidden steps, %",
+            "steps to 0.95 (empty: to leave the rule), thousands", "steps, thousands"]  # fmt: skip
+    return "\n".join(lines) + "\n\n" + as_markdown(head, rows) + "\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""`Ahead`: a model of the simulator's next step, as acting uses it. NumPy alone; `foresight.py` learns it."""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from icrl.agent.normalizer import RunningMoments, normalize
+from icrl.types import AnyArray, FloatArray
+
+LAYERS = ("w0", "b0", "w1", "b1", "straight")
+"""One hidden layer, and a straight way from input to output: physics is nearly linear over one step."""
+
+
+_NUM_AROUND = 4
+_MARGIN = 2.0
+
+
+class ActionUnit(NamedTuple):
+    """What a policy calls 0 and 1, in the environment's unit; each [a] float32."""
+
+    centre: FloatArray
+    scale: FloatArray
+
+
+class Ahead(NamedTuple):
+    """Δs = w x + MLP(x) of x = (s, a), both scaled."""
+
+    moments: RunningMoments
+    """Of observations."""
+    unit: ActionUnit | None
+    """Of continuous actions; None: they are choices."""
+    num_actions: int
+    layers: tuple[FloatArray, ...]
+    """In the order of `LAYERS`."""
+    centre: FloatArray
+    """[o]: mean of Δs; 0 for features that the model does not explain"""
+    scale: FloatArray
+    """[o]: deviation of Δs; 0 likewise: they are taken to stay as they are"""
+    spread: FloatArray
+    """[o]: how far what follows is from what is foretold, in most cases; 0 likewise"""
+
+    def follows(self, observations: FloatArray, actions: AnyArray) -> FloatArray:
+        """[k, n, o]: where a step may lead: what is foretold, and places around it as far as models err.
+
+        Shapes: observations [n, o]; actions [n, a] in the environment's unit, or [n] choices.
+        """
+        inputs = model_inputs(self.moments, self.unit, self.num_actions, observations, actions)
+        foretold = observations + self.changes(inputs)
+        around = _directions(len(self.spread)) * (_MARGIN * self.spread)  # [k, o]
+        return np.asarray(foretold[None] + around[:, None], np.float32)
+
+    def changes(self, inputs: FloatArray) -> FloatArray:
+        """Δs [n, o] for scaled inputs [n, o + a]."""
+        w0, b0, w1, b1, straight = self.layers
+        hidden = inputs @ w0
+        hidden += b0
+        np.maximum(hidden, 0.0, out=hidden)
+        outputs = hidden @ w1 + b1 + inputs @ straight
+        return np.asarray(outputs * self.scale + self.centre, np.float32)
+
+
+def model_inputs(
+    moments: RunningMoments,
+    unit: ActionUnit | None,
+    num_actions: int,
+    observations: FloatArray,
+    actions: AnyArray,
+) -> FloatArray:
+    """x [n, o + a] float32: observations by their moments, actions in the policy's unit, or one-hot."""
+    if unit is None:
+        given = np.eye(num_actions, dtype=np.float32)[actions.astype(np.int64)]
+    else:
+        given = np.asarray((actions - unit.centre) / unit.scale, np.float32)
+    return np.concatenate([normalize(moments, observations), given], axis=1)
+
+
+@cache
+def _directions(width: int) -> FloatArray:
+    """[1 + k, o]: nothing, and unit steps to opposite sides, always the same."""
+    half = np.random.default_rng(0).standard_normal((_NUM_AROUND // 2, width))
+    half /= np.sqrt(np.mean(half**2, axis=1, keepdims=True))
+    return np.concatenate([np.zeros((1, width)), half, -half]).astype(np.float32)

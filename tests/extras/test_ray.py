@@ -1,0 +1,174 @@
+"""A suite on a Ray cluster of three nodes, two of which die under it: every run ends, with the bytes of processes."""
+
+import json
+import os
+import socket
+import threading
+import time
+from contextlib import ExitStack, nullcontext
+from dataclasses import replace
+
+import pytest
+import ray
+from ray.cluster_utils import Cluster
+
+from icrl.errors import InputError
+from icrl.experiment.directory.checkpoint import checkpoints
+from icrl.experiment.directory.run_directory import RunDirectory
+from icrl.experiment.engine import ray_engine
+from icrl.experiment.engine.engine import Job, run_jobs
+from icrl.experiment.engine.ray_engine import find_engine, run_jobs_on_ray
+from icrl.experiment.suite.suite import Entry, Suite, expand, run_suite
+
+# Ray's own: sockets and files that it leaves to the end of the process.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+SEEDS = 6
+
+
+def short(config):
+    forward = replace(config.forward, steps=256, num_envs=4, rollout_steps=32, minibatch=32, epochs=1, hidden=(4,))
+    backward = replace(config.backward, updates=2, max_kl_new_old=None, hidden=(4,))
+    return replace(config, steps=30_000, num_samples=2, scouts=0, forward=forward, backward=backward)
+
+
+ENTRIES = (
+    Entry(label="icrl", task="lap-grid", seeds=SEEDS, change=short, episodes=2),
+    Entry(label="nominal", task="lap-grid", method="nominal", seeds=SEEDS, change=short, episodes=2),
+)
+SUITE = Suite(name="small", purpose="test", entries=ENTRIES)
+
+
+class Watch:
+    """Remembers what happened."""
+
+    def __init__(self):
+        self.events = []
+
+    def started(self, job, process_id):
+        self.events.append(("started", job.name))
+
+    def ended(self, job, exit_code):
+        self.events.append(("ended", job.name, exit_code))
+
+    def waiting(self):
+        pass
+
+
+def free_ports():
+    """Ports for a node's helpers. Ray waits 15 seconds for those that it has to find out, which on a busy machine
+    does not do (its issue 65983)."""
+    names = ("metrics_agent_port", "metrics_export_port", "dashboard_agent_listen_port", "runtime_env_agent_port")
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in names]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return {name: one.getsockname()[1] for name, one in zip(names, sockets, strict=True)}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A head and two nodes, a core each."""
+    head = {"num_cpus": 1, "include_dashboard": False, **free_ports()}
+    made = Cluster(initialize_head=True, head_node_args=head)
+    made.nodes_to_die = [made.add_node(num_cpus=1, **free_ports()) for _ in range(2)]
+    made.wait_for_nodes(timeout=300)
+    ray.init(address=made.address, log_to_driver=False, logging_level="error")
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+def content(directory):
+    """Constraint, policy, metrics and scores, without the seconds."""
+    rows = [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
+    scores = json.loads((directory / "scores.json").read_text())
+    names = ["policy.safetensors", "config.json", "constraint/constraint.safetensors", "constraint/card.json"]
+    files = [(directory / name).read_bytes() for name in names if (directory / name).exists()]
+    return [{**row, "seconds": 0} for row in rows], {**scores, "seconds": 0, "steps_per_second": 0}, files
+
+
+def wait_until(true, seconds=300):
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_twelve_runs_outlive_two_nodes(cluster, tmp_path):
+    runs = expand(SUITE, tmp_path / "ray")
+    assert len(runs) == 12
+    removed = []
+
+    def remove_nodes():
+        """A node dies when runs have checkpoints to lose, and another one after more runs are finished."""
+        for number, node in enumerate(list(cluster.nodes_to_die)):
+            wait_until(lambda n=number: sum(RunDirectory(run.directory).finished for run in runs) >= 3 * n)
+            wait_until(lambda: sum(bool(checkpoints(run.directory)) for run in runs) >= 2)
+            cluster.remove_node(node, allow_graceful=False)
+            removed.append(node)
+
+    reaper = threading.Thread(target=remove_nodes)
+    reaper.start()
+    watch = Watch()
+    outcome = run_suite(runs, tmp_path / "ray", 2, watch, "icrl suite small --engine ray", run_jobs_on_ray)
+    reaper.join()
+    assert len(removed) == 2
+    assert outcome.failed == []
+    assert len(outcome.finished) == 12
+    assert sum(event[0] == "started" for event in watch.events) == 12
+    assert not list((tmp_path / "ray").glob(".*"))
+
+    again = run_suite(runs, tmp_path / "ray", 2, Watch(), "again", run_jobs_on_ray)
+    assert len(again.skipped) == 12
+    here = expand(SUITE, tmp_path / "processes")
+    run_suite(here, tmp_path / "processes", 2, Watch(), "icrl suite small", run_jobs)
+    for there, straight in zip(runs, here, strict=True):
+        assert content(there.directory) == content(straight.directory)
+
+
+def test_runs_of_machines_that_share_no_folder_are_brought_back(cluster, tmp_path, monkeypatch):
+    """The mark is where no machine sees it: the run is made elsewhere, from the checkpoint that it is given."""
+    (run, *_) = expand(SUITE, tmp_path / "ray", seeds=1)
+    monkeypatch.setattr(ray_engine, "_mark", lambda jobs: nullcontext(tmp_path / "nowhere"))
+    outcome = run_suite([run], tmp_path / "ray", 1, Watch(), "icrl suite small --engine ray", run_jobs_on_ray)
+    assert outcome.finished == ["icrl-seed0"]
+    (here, *_) = expand(SUITE, tmp_path / "processes", seeds=1)
+    run_suite([here], tmp_path / "processes", 1, Watch(), "icrl suite small", run_jobs)
+    assert content(run.directory) == content(here.directory)
+
+
+def test_a_run_that_fails_fails_alone_and_says_why(cluster, tmp_path):
+    broken = Entry(label="broken", task="lap-grid", method="no-such-method", seeds=1, change=short)
+    (run,) = expand(Suite(name="small", purpose="test", entries=(broken,)), tmp_path)
+    outcome = run_suite([run], tmp_path, 1, Watch(), "icrl suite small --engine ray", run_jobs_on_ray)
+    assert outcome.failed == ["broken-seed0"]
+    assert "unknown method 'no-such-method'" in (run.directory / "error.txt").read_text()
+
+
+def test_an_interrupted_suite_leaves_no_process(cluster, tmp_path, monkeypatch):
+    class Interrupt(Watch):
+        def waiting(self):
+            if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
+                raise KeyboardInterrupt
+
+    script = tmp_path / "sleeper.py"
+    script.write_text(
+        f"import os, pathlib, sys, time\npathlib.Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid()))\n"
+        "sys.stdin.read()\n"
+    )
+    monkeypatch.chdir(tmp_path)  # where a task's module is looked for
+    with pytest.raises(KeyboardInterrupt):
+        run_jobs_on_ray([Job("sleeper", "sleeper", (), "go", tmp_path / "errors")], 1, Interrupt())
+    pid = int((tmp_path / "pid").read_text())
+    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 60)
+
+
+def test_an_address_is_of_a_cluster():
+    with pytest.raises(InputError, match="give --engine ray too"):
+        find_engine("processes", "auto", 2)
+    assert find_engine("processes", None, 2) is run_jobs
