@@ -118,19 +118,22 @@ def judge_task(task: str, groups: list[Group]) -> TaskReport:
 
 
 def _scenario_if_any(finished: Sequence[RunRecord]) -> Scenario | None:
-    """The task of the runs; None where it is a function that only they name: a report executes nothing, and nobody
-    knows the truth of such a task."""
+    """The task of the runs; None where it is a function that only they name (a report executes nothing), or was made
+    in somebody's Python and is gone: nobody knows the truth of such a task."""
     first = finished[0]
     try:
         return scenario_of_run(first.config, directory=first.directory)
-    except ImportRefused:
-        for run in finished:
-            if any((run.scores or {}).get(name) is not None for name in ("true_return", "violation_rate")):
-                raise InputError(
-                    f"{run.directory} is a run on {run.task}, whose true constraint is not known, but its scores.json "
-                    "holds what only the truth can tell: it was edited. Restore it, or leave the run out."
-                ) from None
-        return None
+    except InputError as error:
+        truths = ("true_return", "violation_rate")
+        told = [run for run in finished if any((run.scores or {}).get(name) is not None for name in truths)]
+        if not told:
+            return None
+        if not isinstance(error, ImportRefused):
+            raise
+        raise InputError(
+            f"{told[0].directory} is a run on {told[0].task}, whose true constraint is not known, but its scores.json "
+            "holds what only the truth can tell: it was edited. Restore it, or leave the run out."
+        ) from None
 
 
 def _demos_of(config: dict[str, Any], scenario: Scenario | None) -> Demonstrations | None:

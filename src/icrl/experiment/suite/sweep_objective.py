@@ -28,8 +28,9 @@ class Parts(NamedTuple):
     """1 − |agent's return − demonstrations'| / |demonstrations'|, at least 0; None: rewards are
     unknown."""
     evidence_explained: float | None
-    """Share of recorded episodes that earn more than demonstrations and that ζ flags; None: there
-    are none."""
+    """Share of recorded episodes that earn more than demonstrations and that ζ flags. 0 where there are none: such
+    settings found no evidence, and a ζ without any is not to rank beside one that explains some. None: rewards are
+    unknown."""
     seeds_agree: float | None
     """Share of recorded pairs that two seeds judge alike; None: one seed."""
 
@@ -46,17 +47,16 @@ def judge_without_truth(runs: Sequence[Path], held_out: Demonstrations) -> Parts
     shown = pairs_of(held_out.trajectories)
     allowed = [float(np.mean(c.is_feasible(shown.observations, shown.actions))) for c in constraints]
     matched: float | None = None
-    explained: list[float] = []
+    explained: float | None = None
     if held_out.has_rewards:
         level = float(held_out.trajectories.returns.mean())
         earned = [float(RunDirectory(run).scores()["nominal_return"]) for run in runs]
         matched = float(np.mean([max(0.0, 1 - abs(each - level) / max(abs(level), 1e-9)) for each in earned]))
-        found = [_explained(c, v, level) for c, v in zip(constraints, visits, strict=True)]
-        explained = [share for share in found if share is not None]
+        explained = float(np.mean([_explained(c, v, level) for c, v in zip(constraints, visits, strict=True)]))
     return Parts(
         demonstrations_allowed=float(np.mean(allowed)),
         returns_matched=matched,
-        evidence_explained=float(np.mean(explained)) if explained else None,
+        evidence_explained=explained,
         seeds_agree=_agreement(constraints, join_pairs([shown, *(v.pairs() for v in visits)])),
     )
 
@@ -84,14 +84,14 @@ def how_far(metrics: dict[str, float], expert_return: float | None) -> float:
     return value
 
 
-def _explained(constraint: LearnedConstraint, visited: Visited, level: float) -> float | None:
+def _explained(constraint: LearnedConstraint, visited: Visited, level: float) -> float:
     """Of the agents' recorded episodes that earn more than `level`, the share with a step that ζ
-    flags."""
+    flags; 0 where there are none."""
     flagged = ~constraint.is_feasible(visited.observations, visited.actions)
     better = np.flatnonzero((visited.returns > level) & (visited.rounds >= 0))
     better = better[np.isin(better, visited.episodes)]
     if not len(better):
-        return None
+        return 0.0
     return float(np.mean(np.isin(better, visited.episodes[flagged])))
 
 
