@@ -30,8 +30,8 @@ def main() -> None:
     """Make the run, or go on with it."""
     spec = spec_from_json(json.loads(sys.stdin.readline()))
     with remembered_interrupts():
-        threading.Thread(target=_end_with_parent, daemon=True).start()
         try:
+            threading.Thread(target=_end_with_parent, daemon=True).start()
             make(spec, Path(sys.argv[1]))
         except KeyboardInterrupt:
             leave_at_once(128 + (interrupted_by() or signal.SIGINT))
