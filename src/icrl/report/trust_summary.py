@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from icrl.evaluate import Truth
 from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.trust.check import Level, Verdict
 from icrl.words import say
+
+if TYPE_CHECKING:  # it needs what learning needs; reading does not
+    from icrl.evaluate import Truth
 
 _MARKS = {Level.good: ("+", "green"), Level.care: ("!", "yellow"), Level.bad: ("x", "red"), Level.unknown: ("?", "dim")}
 _RIM = 0.15
@@ -54,7 +56,7 @@ def print_constraint_truth(found: dict[str, Any], console: Console) -> None:
     console.print(f"AUC {auc}, IoU {iou}, calibration error of 1 - ζ {error:.3f}.", highlight=False)
 
 
-def print_rim(truth: Truth, console: Console) -> None:
+def print_rim(truth: "Truth", console: Console) -> None:
     """Say why a true return is much lower than what the agent earns: it counts up to the first forbidden step."""
     if truth.nominal_return - truth.true_return <= _RIM * max(abs(truth.nominal_return), 1e-9):
         return
