@@ -14,7 +14,7 @@ STATE := $(shell $(BIN)/python -c 'import icrl, os, sys; \
 	here = os.path.realpath(icrl.__file__).startswith(os.path.realpath(".") + os.sep); \
 	print("good" if here and "$(WANTED)" in ("", "%d.%d" % sys.version_info[:2]) else "broken")' 2>/dev/null)
 
-.PHONY: help demo test test-slow test-extras test-wheels system-browser run-extras docs build-docs lint types bench mutants check force
+.PHONY: help demo test coverage run-coverage test-slow test-extras test-wheels system-browser run-extras docs build-docs lint types bench mutants check force
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -55,6 +55,12 @@ docs: ## the documentation as a site, built into site/ (open site/index.html), i
 build-docs: $(STAMP)
 	$(BIN)/python docs/build_api.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+coverage: ## which lines the tests run, by file (a list, and htmlcov/index.html), in .venv-coverage
+	@$(MAKE) --no-print-directory VENV=.venv-coverage EXTRAS=dev,coverage run-coverage
+
+run-coverage: $(STAMP)
+	$(BIN)/python -m pytest -n 2 --cov=icrl --cov-report=term:skip-covered --cov-report=html
 
 lint: $(STAMP) ## ruff: style and format
 	$(BIN)/ruff check .

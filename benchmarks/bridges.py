@@ -23,7 +23,8 @@ from icrl.demos.collect import train_agent
 from icrl.demos.dataset import Demonstrations, shipped_demos
 from icrl.demos.formats import load_demos
 from icrl.evaluate import evaluate_policy
-from icrl.experiment.run.methods import find_method
+from icrl.methods.learners import learner_of
+from icrl.methods.registry import find_method
 from icrl.presets import default
 from icrl.tasks import bridges_map as plane
 from icrl.tasks.bridges import draw_bridges
@@ -44,7 +45,7 @@ def one_run(
 ) -> tuple[dict[str, Any], Trajectories, LearnedConstraint | None]:
     """Learn, score, and score a fresh agent under the constraint that came out."""
     started = time.perf_counter()
-    last = find_method(method)(
+    last = learner_of(find_method(method))(
         scenario.task, demos, config, seed, {"method": method, "seed": seed}, lambda _: None, lambda _: None
     )
     seconds = time.perf_counter() - started

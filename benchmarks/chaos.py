@@ -57,7 +57,7 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
          "--forward.steps=8192"),
     ],
 }  # fmt: skip
-SUITE = ("suite", "lap-grid", "--only", "icrl", "nominal", "--seeds=2", "--steps=30000", "--jobs=2")
+SUITE = ("suite", "lap-grid", "--only", "icrl", "nominal", "--seeds=1", "--steps=50000", "--jobs=2")
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 CODES = {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}
 TIMES = ("seconds", "steps_per_second")

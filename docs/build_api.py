@@ -11,7 +11,7 @@ import icrl
 
 TARGET = Path(__file__).with_name("api.md")
 GROUPS = {
-    "Learn": ("run", "RunResult", "learn_constraint", "preset", "LearnConfig"),
+    "Learn": ("run", "RunResult", "learn_constraint", "preset", "LearnConfig", "Method"),
     "Judge, read, compare": ("evaluate", "Evaluation", "explain", "suite", "SuiteResult", "load_results"),
     "Look on": ("Callback", "SuiteCallback", "StopRun"),
     "Tasks": ("make_task", "task_from_env", "make_scenario", "Task", "EnvOptions"),
@@ -25,6 +25,8 @@ GROUPS = {
     "Errors": ("InputError",),
 }  # fmt: skip
 HEAD = """# Python interface
+
+For whoever writes Python against icrl: every public name, with what it takes and returns.
 
 Made by `python docs/build_api.py` from the code. These names are all there is to `icrl`; each is imported from its
 room when it is first used. Settings are explained by `icrl learn --help`, and where they are defined:

@@ -1,11 +1,14 @@
 """The law of the house: who may import whom, and what stays light."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from icrl.methods.registry import METHODS
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "icrl"
@@ -43,6 +46,7 @@ STOREYS = [
         "interop",
         "experiment.directory",  # what lies on disk, which trust reads too
     },
+    {"methods"},
     {"trust", "explain"},
     {"experiment.run"},
     {"experiment.engine"},
@@ -64,6 +68,7 @@ SAME_STOREY = {
     ("types", "errors"),
     ("trajectories", "types"),
     ("files", "errors"),
+    ("runtime", "versions"),
     ("runtime", "errors"),
     ("experiment.directory", "visited"),  # the record is one of a run's files
     ("codec", "errors"),
@@ -84,15 +89,13 @@ SAME_STOREY = {
     ("state", "rounds"),
     ("baselines", "learn"),
     ("transfer", "rounds"),
-    ("transfer", "baselines"),  # what GAIL makes of a constraint
-    ("transfer", "presets"),  # how an agent is told of a constraint is the settings of its method
     ("trust", "explain"),  # both ask what ζ says of the recorded pairs
     ("cli", "verbs"),
     ("__main__", "cli"),
 }
 LEARNERS = {
     "agent", "constraint", "learn", "by_search", "by_gradient", "state", "search", "evidence", "rounds", "transfer",
-    "baselines", "tabular",
+    "baselines", "methods", "tabular",
     "demos", "visited", "trust", "explain", "interop",  # what is said without the truth cannot see it
 }  # fmt: skip
 TRUTH = {
@@ -236,6 +239,51 @@ def test_no_import_cycles():
             assert module not in reachable(imported), f"{module} and {imported} import each other"
 
 
+NAMED_ELSEWHERE = {
+    ("icrl", "versions.py"): "the package's own name",
+    ("greedy", "agent/policy_file.py"): "a way to act, not to learn",
+    ("expert", "types.py"): "what the cards of demonstrations call it",
+    ("nominal", "types.py"): "what the cards of demonstrations call it",
+    ("expert", "demos/scripted.py"): "an entry of a card: who demonstrated",
+}
+"""Where a word that is a method's name stands for something else."""
+
+
+def words_of(path):
+    """Every string of a file that is one whole word of the command line."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    strings = [node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return {node.value for node in strings if id(node) not in parts}
+
+
+def test_the_name_of_a_method_stands_in_one_file():
+    for name in METHODS:
+        files = [path.relative_to(SOURCE).as_posix() for path in FILES if name in words_of(path)]
+        homes = [file for file in files if (name, file) not in NAMED_ELSEWHERE]
+        assert len(homes) <= 1, name
+        assert all(home.startswith("methods/") for home in homes), homes
+        assert files, name
+
+
+COURT = re.compile(r"\b(lawful|unlawful|convict|acquit|innocen|presum|dismiss|guilt)\w*", re.IGNORECASE)
+TO_FOLLOW = {"agent", "by_search", "evidence", "search", "state"}
+"""Rooms that are being written anew."""
+RECORDS = {"decisions", "collapse.md"}
+"""Pages that say what was done, in the words of then."""
+
+
+def test_a_reader_needs_no_words_of_a_court():
+    pages = [path for path in (ROOT / "docs").rglob("*.md") if not RECORDS & set(path.parts)]
+    files = [path for path in FILES if room(module_name(path)) not in TO_FOLLOW]
+    found = {
+        path.relative_to(ROOT).as_posix(): words
+        for path in [*files, *pages, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+        if (words := sorted({word[0] for word in COURT.finditer(path.read_text(encoding="utf-8"))}))
+    }
+    assert found == {}
+
+
 def test_there_is_no_drawer_for_everything():
     assert [path.name for path in FILES if path.stem in {"utils", "util", "helpers", "common", "misc"}] == []
 
@@ -262,6 +310,7 @@ def test_test_files_have_names_of_their_own():
         ("icrl.interop.onnx_export", ("jax", "mujoco", "onnx")),
         ("icrl.interop.relabel", ("jax", "mujoco", "minari")),
         ("icrl.config", ("jax", "numpy")),
+        ("icrl.methods.registry", ("jax", "mujoco", "matplotlib")),
     ],
 )
 def test_what_must_be_light_is_light(module, heavy):

@@ -212,7 +212,7 @@ def test_help_of_a_task_shows_its_own_settings(capsys):
 
 
 def test_the_task_may_stand_anywhere_on_the_line():
-    from icrl.presets import preset
+    from icrl.methods.registry import preset
     from icrl.verbs.learn import parse
 
     for words in (["point", "--seed", "3"], ["--seed", "3", "point"], ["--preset", "paper", "point"]):

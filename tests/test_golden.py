@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from icrl.config import BackwardConfig, ForwardConfig, LearnConfig
-from icrl.experiment.run.methods import METHODS
+from icrl.methods.learners import learner_of
+from icrl.methods.registry import find_method
 from icrl.tasks.lap_grid import lap_grid
 from small_runs import lap_demos
 
@@ -43,7 +44,8 @@ TOLERANCE = {"agent/reward": 0.1, "agent/return": 0.2}
 def run():
     """Two rounds of the paper's way, to four significant digits."""
     rows = []
-    METHODS["icrl"](lap_grid().task, lap_demos(), CONFIG, 0, {}, lambda s: rows.append(s.metrics), lambda _: None)
+    run = learner_of(find_method("icrl"))
+    run(lap_grid().task, lap_demos(), CONFIG, 0, {}, lambda s: rows.append(s.metrics), lambda _: None)
     return [{name: float(f"{row[name]:.4g}") for name in COMPARED} for row in rows]
 
 

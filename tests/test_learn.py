@@ -10,9 +10,9 @@ import icrl
 from icrl.config import BackwardConfig, KLUnit
 from icrl.errors import InputError
 from icrl.evaluate import judge
-from icrl.experiment.run.methods import METHODS
-from icrl.learn import learn, learn_constraint
-from icrl.presets import preset
+from icrl.learn import learn
+from icrl.methods.learners import learn_constraint, learner_of
+from icrl.methods.registry import find_method, preset
 from icrl.rounds import Phase, num_rounds
 from icrl.tasks.lap_grid import lap_grid
 from small_runs import ROUND, TINY, Counter, lap_demos
@@ -45,10 +45,11 @@ def test_steps_counted_are_steps_made_and_never_more_than_asked_for(extra):
 def test_nominal_steps_counted_are_steps_made():
     counter = Counter()
     config = replace(TINY, steps=2 * ROUND + 7)
-    last = METHODS["nominal"](counter.watch(TASK), lap_demos(), config, 0, {}, lambda _: None, lambda _: None)
+    run = learner_of(find_method("nominal"))
+    last = run(counter.watch(TASK), lap_demos(), config, 0, {}, lambda _: None, lambda _: None)
     assert last.steps == counter.steps == 2 * ROUND
     with pytest.raises(InputError, match="1 round"):
-        METHODS["nominal"](TASK, lap_demos(), replace(TINY, steps=900), 0, {}, lambda _: None, lambda _: None)
+        run(TASK, lap_demos(), replace(TINY, steps=900), 0, {}, lambda _: None, lambda _: None)
 
 
 def test_every_round_and_every_update_is_reported():
@@ -200,7 +201,7 @@ def test_icrl_violates_less_than_an_agent_without_a_constraint():
     config = replace(preset("default", "lap-grid"), steps=75_000)
 
     def violation_rate(method, seed):
-        last = METHODS[method](TASK, lap_demos(), config, seed, {}, lambda _: None, lambda _: None)
+        last = learner_of(find_method(method))(TASK, lap_demos(), config, seed, {}, lambda _: None, lambda _: None)
         return judge(scenario, last.samples).violation_rate
 
     rates = {method: [violation_rate(method, seed) for seed in range(4)] for method in ("icrl", "nominal")}

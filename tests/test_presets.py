@@ -6,7 +6,8 @@ from icrl.agent.forward_step import forward_steps
 from icrl.config import Activation, LearnConfig, Respect, Weights
 from icrl.constraint.backward_step import check_limits
 from icrl.errors import InputError
-from icrl.presets import EPISODES, PRESETS, expert, preset
+from icrl.methods.registry import preset
+from icrl.presets import EPISODES, PRESETS, expert
 from icrl.rounds import num_rounds
 from icrl.tasks.registry import SCENARIOS, make_scenario
 

@@ -18,10 +18,12 @@ from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.experiment.run.constraint_scores import forbidden_share, over_constraint
 from icrl.experiment.run.making import check_method
 from icrl.experiment.run.one_run import run_learning
-from icrl.presets import forward_alone, preset
+from icrl.methods.pressing import method_of, pressure_of, transfer
+from icrl.methods.registry import preset
+from icrl.presets import forward_alone
 from icrl.rounds import num_rounds
 from icrl.tasks.registry import make_scenario
-from icrl.transfer import Pressure, method_of, pressure_of, train_under, transfer
+from icrl.transfer import Pressure, train_under
 from icrl.types import Trajectories
 from small_runs import FORWARD, ROUND, TINY, TINY_FLAGS, Quiet, lap_demos, tiny_spec
 from worlds import tempting_door
@@ -105,7 +107,7 @@ def test_a_bonus_is_added_to_the_reward_of_the_new_task():
 
 def test_without_settings_an_agent_has_those_of_the_constraints_method(monkeypatch):
     seen = []
-    monkeypatch.setattr("icrl.transfer.train_under", lambda *arguments: seen.append(arguments[2]))
+    monkeypatch.setattr("icrl.methods.pressing.train_under", lambda *arguments: seen.append(arguments[2]))
     for method in ("icrl", "binary-classifier", "gail-constraint"):
         transfer(wall(method=method), make_scenario("point").task)
         assert seen[-1] == forward_alone(preset("default", "point", method))

@@ -103,6 +103,12 @@ def test_an_empty_constraint_is_bad_where_a_rule_was_to_be_found_and_good_where_
     assert check_evidence(rule(), record_of(record().visited, DEMOS, {}), None).level is Level.unknown
 
 
+def test_agents_that_were_trained_under_another_constraint_give_it_away():
+    check = check_evidence(rule(), record(agents=(1.0, (0, 100))), None)
+    assert (check.level, "do not keep it" in check.reason) == (Level.bad, True)
+    assert check.numbers["agents_steps_infeasible"] == pytest.approx(0.5, abs=0.06)
+
+
 def test_a_constraint_that_touches_nobody_changes_nothing():
     rare = record(scouts=(2.0, (0, 50.3)))  # scouts break it by a hair, on few steps
     check = check_evidence(rule(), rare, None)

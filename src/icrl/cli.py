@@ -59,7 +59,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments[0] in ("-V", "--version"):
         from importlib.metadata import version
 
-        sys.stdout.write(f"icrl {version('icrl')}\n")
+        from icrl.versions import PACKAGE
+
+        sys.stdout.write(f"{PACKAGE} {version(PACKAGE)}\n")
         return
     with remembered_interrupts():
         try:

@@ -29,7 +29,10 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     """An `InputError` for a name that does not exist, with the nearest ones that do."""
     options = sorted(known)
     close = difflib.get_close_matches(name, options, n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(repr(c) for c in close)}?" if close else "nothing is close to it."
+    if close:
+        hint = f"did you mean {' or '.join(repr(c) for c in close)}?"
+    else:
+        hint = "nothing is close to it."
     return InputError(f"unknown {kind} {name!r}: {hint} Known: {', '.join(options) or '(none)'}.")
 
 

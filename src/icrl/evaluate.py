@@ -8,6 +8,7 @@ from icrl.agent.rollout import sample_trajectories
 from icrl.agent.state import Policy
 from icrl.constraint.learned import LearnedConstraint
 from icrl.tasks.task import Scenario, Task
+from icrl.trajectories import along
 from icrl.types import BoolArray, FloatArray, Pairs, Trajectories
 
 
@@ -139,19 +140,21 @@ def area_under_curve(scores: FloatArray, positives: BoolArray) -> float | None:
 
 
 def boundary(constraint: LearnedConstraint, pairs: Pairs, column: int, grid: FloatArray) -> float | None:
-    """Where mean ζ rises above ½ along a grid of one observation: midway between the last two values around it; None:
-    nowhere.
+    """Where mean ζ rises above the threshold along a grid of one observation; None: nowhere.
+
+    Midway between the last two values around it.
 
     All other features keep the values they have in `pairs`.
     """
-    means = []
-    for value in grid:
-        moved = pairs.observations.copy()
-        moved[:, column] = value
-        means.append(float(np.mean(constraint.feasibility(moved, pairs.actions))))
-    crossings = [i for i in range(len(grid) - 1) if means[i] < 0.5 <= means[i + 1]]
-    return float((grid[crossings[-1]] + grid[crossings[-1] + 1]) / 2) if crossings else None
+    moved = along(pairs, column, grid)
+    means = np.mean(constraint.feasibility(moved.observations, moved.actions), axis=1)
+    crossings = [i for i in range(len(grid) - 1) if means[i] < constraint.threshold <= means[i + 1]]
+    if crossings:
+        return float((grid[crossings[-1]] + grid[crossings[-1] + 1]) / 2)
+    return None
 
 
 def _share(judged: BoolArray) -> float | None:
-    return float(np.mean(judged)) if judged.size else None
+    if judged.size:
+        return float(np.mean(judged))
+    return None

@@ -18,7 +18,6 @@ import jax
 from icrl.by_gradient import GradientWay
 from icrl.by_search import SearchWay
 from icrl.config import LearnConfig
-from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.objective import Objective, loss
 from icrl.demos.dataset import Demonstrations
 from icrl.demos.fitting import fit_and_check
@@ -80,11 +79,3 @@ def learn(
         on_round(way.report(state))
         on_state(state)
     return way.report(state)  # fidelity F11: not the best by the truth
-
-
-def learn_constraint(task: Task, demos: Demonstrations, config: LearnConfig, seed: int = 0) -> LearnedConstraint:
-    """Learn, and keep only the constraint: the artefact that judges pairs (s, a) in NumPy alone."""
-    last = learn(task, demos, config, seed)
-    assert last.constraint is not None
-    card = {**last.constraint.card, "task": task.name, "seed": seed, "method": "icrl"}
-    return last.constraint.with_card(card)

@@ -14,7 +14,6 @@ from icrl.config import (
     TerminateConfig,
     Weights,
 )
-from icrl.errors import unknown_name
 
 PRESETS = ("default", "paper")
 
@@ -73,21 +72,6 @@ EPISODES = {"lap-grid": 1, "half-cheetah-wall": 10, "ant-wall": 45, "bridges": 2
 """Expert rollouts: Table 1 (bridges: ours)."""
 EXPERTS = {"ant-wall": 5}
 """Experts that share them, where more than one: ours (decision 0008)."""
-
-
-BASELINES = ("binary-classifier", "gail-constraint")
-EXPERT, NOMINAL = "expert", "nominal"
-REFERENCES = (EXPERT, NOMINAL)
-"""Agents that learn no constraint and need no demonstrations."""
-
-
-def preset(name: str, task: str, method: str = "icrl") -> LearnConfig:
-    """The settings called `name` for a task (one we do not know gets the general ones) and a method."""
-    if name not in PRESETS:
-        raise unknown_name("preset", name, PRESETS)
-    if method in BASELINES:
-        return baseline(task, name)
-    return default(task) if name == "default" else paper(task)
 
 
 def baseline(task: str, name: str) -> LearnConfig:

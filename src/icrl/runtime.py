@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from icrl.errors import require_learn
+from icrl.versions import PACKAGE
 
 
 def configure_numpy() -> None:
@@ -26,6 +27,6 @@ def configure_jax() -> None:
     flags = os.environ.get("XLA_FLAGS", "")
     if "xla_cpu_multi_thread_eigen" not in flags:
         os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "icrl" / "jax"
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / PACKAGE / "jax"
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from icrl.types import AnyArray, BoolArray, IntArray, Pairs, Trajectories
+from icrl.types import AnyArray, BoolArray, FloatArray, IntArray, Pairs, Trajectories
 
 
 def select(trajectories: Trajectories, keep: BoolArray) -> Trajectories:
@@ -54,3 +54,18 @@ def join_pairs(parts: Sequence[Pairs]) -> Pairs:
         observations=np.concatenate([part.observations for part in parts]),
         actions=np.concatenate([part.actions for part in parts]),
     )
+
+
+def along(pairs: Pairs, column: int, values: FloatArray) -> Pairs:
+    """The pairs once for each of `values` [K], with that put in one column and all else as recorded.
+
+    Columns are those of [s, a]. Shapes: [P, o], [P, ...] -> [K, P, o], [K, P, ...].
+    """
+    observations = np.repeat(pairs.observations[None], len(values), axis=0)
+    actions = np.repeat(pairs.actions[None], len(values), axis=0)
+    width = observations.shape[-1]
+    if column < width:
+        observations[..., column] = values[:, None]
+    else:
+        actions[..., column - width] = values[:, None]
+    return Pairs(observations=observations, actions=actions)

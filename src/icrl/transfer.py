@@ -1,8 +1,7 @@
-"""Transfer (paper, Section 4.2): a new agent under a frozen constraint. The forward step alone, round by round.
+"""A new agent under a constraint that does not change: the forward step alone, round by round.
 
-A constraint is a fact about the world, so another body with another reward can use it: its features are found in the
-new task by name. How it acts on the agent is the method's: ICRL, the binary classifier and greedy inference charge the
-cost 1 − ζ; GAIL-constraint adds log ζ to the reward of the new task.
+Transfers and reference agents are made so. How a method's constraint becomes a `Pressure` stands in
+`methods/pressing.py`.
 """
 
 from collections.abc import Callable
@@ -14,17 +13,10 @@ import jax
 from icrl.agent.forward_step import ForwardInfo, Pace, forward_step, generator
 from icrl.agent.sampling import sample_agent
 from icrl.agent.state import AgentState, init_agent
-from icrl.baselines.gail_constraint import log_feasibility_bonus
 from icrl.config import LearnConfig
-from icrl.constraint.learned import LearnedConstraint
-from icrl.errors import InputError, unknown_name
-from icrl.presets import forward_alone, preset
 from icrl.rounds import Progress, num_rounds, report_progress
 from icrl.tasks.task import Task
 from icrl.types import CostFunction, Trajectories
-
-AS_COST = ("icrl", "binary-classifier", "greedy")
-AS_BONUS = ("gail-constraint",)
 
 
 class Pressure(NamedTuple):
@@ -53,45 +45,6 @@ class AgentRound(NamedTuple):
 
 OnAgentRound = Callable[[AgentRound], None]
 OnProgress = Callable[[Progress], None]
-
-
-def method_of(constraint: LearnedConstraint) -> str:
-    """The method that learned a constraint, by its card."""
-    method = constraint.card.get("method")
-    if method is None:
-        raise InputError(
-            "the constraint's card does not say which method learned it, so how it is to act on an agent is unknown: "
-            f"say it with --method ({', '.join((*AS_COST, *AS_BONUS))})."
-        )
-    return str(method)
-
-
-def pressure_of(constraint: LearnedConstraint, method: str) -> Pressure:
-    """How a constraint that `method` learned acts: as a cost 1 − ζ, or as log ζ added to the reward."""
-    if method in AS_COST:
-        return Pressure(cost=constraint.cost)
-    if method in AS_BONUS:
-        return Pressure(bonus=log_feasibility_bonus(constraint.cost))
-    raise unknown_name("method of a constraint", method, (*AS_COST, *AS_BONUS))
-
-
-def transfer(
-    constraint: LearnedConstraint,
-    task: Task,
-    config: LearnConfig | None = None,
-    seed: int = 0,
-    method: str | None = None,
-    on_round: OnAgentRound = lambda _: None,
-    on_progress: OnProgress = lambda _: None,
-) -> AgentRound:
-    """Train a new agent on `task` under `constraint`, in the form of the method that its card (or `method`) names.
-
-    Without a `config`: the default settings of that method's agents, as on the command line.
-    """
-    form = method or method_of(constraint)
-    pressure = pressure_of(constraint.for_task(task), form)
-    settings = forward_alone(preset("default", task.name, form)) if config is None else config
-    return train_under(pressure, task, settings, seed, on_round, on_progress)
 
 
 def train_under(

@@ -18,6 +18,13 @@ CostFunction = Callable[[AnyArray, AnyArray], FloatArray]
 Violation = Callable[[AnyArray, AnyArray], BoolArray]
 """The true constraint on raw pairs (s, a), same shapes as `CostFunction`: True where the pair is forbidden."""
 
+THRESHOLD = 0.5
+"""A pair is forbidden where ζ is below this: of every constraint that does not say otherwise."""
+
+EXPERT = "expert"
+NOMINAL = "nominal"
+"""The two agents that all others are compared with: methods, tables and the cards of demonstrations call them so."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Trajectories:

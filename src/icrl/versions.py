@@ -3,7 +3,9 @@
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
-_LIBRARIES = ("icrl", "jax", "mujoco", "gymnasium", "numpy", "optax")
+PACKAGE = "icrl"
+"""The name of the distribution and of the command."""
+_LIBRARIES = (PACKAGE, "jax", "mujoco", "gymnasium", "numpy", "optax")
 
 
 def library_versions() -> dict[str, str]:

@@ -203,13 +203,13 @@ class VisitRecorder:
         `weights` [N]: how much each counts as evidence. Those that do are kept more densely than
         others: zeta rests on them.
         """
-        guilty = np.zeros(trajectories.num_trajectories, np.bool_) if weights is None else np.asarray(weights) > 0
+        counted = np.zeros(trajectories.num_trajectories, np.bool_) if weights is None else np.asarray(weights) > 0
         pair_bytes = 4 * (trajectories.observations.shape[2] + int(np.prod(trajectories.actions.shape[2:], initial=1)))
         share = min(1.0, _MOST_BYTES / (pair_bytes + 16) / sum(MOST_PAIRS.values()))
-        kind = "chance" if number == CHANCE else "evidence" if guilty.any() else "agents"
+        kind = "chance" if number == CHANCE else "evidence" if counted.any() else "agents"
         pool = self.pools.setdefault(kind, _Pool(max(1, int(share * MOST_PAIRS[kind]))))
         pool.add(trajectories, len(self.episodes))
-        for total, length, counts in zip(trajectories.returns, trajectories.lengths, guilty, strict=True):
+        for total, length, counts in zip(trajectories.returns, trajectories.lengths, counted, strict=True):
             self.episodes.append((number, float(total), int(length), bool(counts)))
 
     def visited(self) -> Visited:

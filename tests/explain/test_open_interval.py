@@ -35,7 +35,7 @@ def test_both_ends_by_hand():
     assert found.high == found.proven == pytest.approx(-0.1)
     # the episodes reach -1 .. -20; 19 of 20 (95 %) reach -2 or further: sorted from the lowest, the 19th is -2
     assert found.low == found.needed == -2.0
-    assert found.convicted_episodes == 20
+    assert found.flagged_episodes == 20
     # two of their four steps are past -0.1: -1, -1, -2, -2, ...; the 95 % quantile from below lies between -2 and -1
     assert found.bulk == pytest.approx(-1.95, abs=0.06)
     # between -2 and -0.1 there are the two steps at -1: the widest stretch without anybody is -2 .. -1
@@ -49,7 +49,7 @@ def test_what_pays_nothing_needs_no_explanation():
     judged = replace(judged, paid=~np.isin(judged.episodes, (0, 1, 2, 3)))  # those that reach -1 .. -4 earn too little
     found = open_interval(judged, Condition(0, "x", -math.inf, -0.5, False))
     # 16 episodes reach -5 .. -20: all of them are needed for 95 %
-    assert (found.needed, found.convicted_episodes) == (-5.0, 16)
+    assert (found.needed, found.flagged_episodes) == (-5.0, 16)
 
 
 def test_a_wall_on_the_other_side_is_the_mirror_image():
@@ -59,12 +59,12 @@ def test_a_wall_on_the_other_side_is_the_mirror_image():
     assert not found.contradictory
 
 
-def test_without_convicted_episodes_nothing_bounds_the_far_side():
+def test_without_flagged_episodes_nothing_bounds_the_far_side():
     judged = judged_by(np.linspace(0, 1, 30)[:, None], np.zeros(30, bool), np.full(30, EXPERT), names=("x",))
     found = open_interval(judged, Condition(0, "x", -math.inf, -0.5, False))
     assert found.low is None
     assert found.high == 0.0
-    assert found.convicted_episodes == 0
+    assert found.flagged_episodes == 0
 
 
 def test_evidence_inside_what_was_demonstrated_is_a_contradiction():

@@ -44,7 +44,7 @@ def test_without_a_record_of_agents_copies_stand_in_and_that_is_said():
     assert not reading.recorded
     assert reading.rule.rules[0][0].name == "x"
     assert -4 < reading.rule.rules[0][0].high < -0.1  # copies are few along each feature
-    assert reading.interval.low is None  # nobody was convicted
+    assert reading.interval.low is None  # nobody was flagged
 
 
 def test_demonstrations_of_another_task_are_refused():

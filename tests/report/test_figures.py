@@ -7,10 +7,12 @@ from report_runs import write_run
 from icrl.config import BackwardConfig
 from icrl.constraint.backward_step import freeze, init_constraint
 from icrl.constraint.features import select_features
-from icrl.report.figures import ZetaOverX, colours, common_curves, draw_learning_curves, draw_zeta_over_x
-from icrl.report.page import _along_x, _axis
+from icrl.report.figures import ZetaOverX, common_curves, draw_learning_curves, draw_zeta_over_x
+from icrl.report.looks import colours
+from icrl.report.page import _axis, _some_steps
 from icrl.report.records import read_groups
 from icrl.tasks.registry import make_scenario
+from icrl.trajectories import along
 from icrl.types import Trajectories
 
 
@@ -29,7 +31,7 @@ def test_seeds_meet_on_the_steps_that_all_cover(tmp_path):
 def test_known_labels_keep_their_colours(tmp_path):
     for label in ("icrl", "nominal", "mine", "yours"):
         write_run(tmp_path, label, 0, [1.0], [0.0])
-    palette = colours(read_groups([tmp_path]))
+    palette = colours(group.label for group in read_groups([tmp_path]))
     shown = [palette[label] for label in ("icrl", "paper", "nominal", "mine", "yours")]
     assert len(set(shown)) == 5
     assert palette["icrl"] == colours([])["icrl"]
@@ -68,7 +70,9 @@ def test_x_is_replaced_and_nothing_else():
         for _ in range(2)
     ]
     x = np.array([-1.0, 2.0])
-    observations, actions = _along_x(pools, 0, x)
+    moved = along(_some_steps(pools), 0, x)
+    observations = moved.observations
+    actions = moved.actions
     assert observations.shape == (2, 400, 4)
     np.testing.assert_array_equal(observations[..., 0], np.broadcast_to(x[:, None], (2, 400)))
     np.testing.assert_array_equal(observations[0, :, 1:], observations[1, :, 1:])

@@ -80,7 +80,7 @@ def test_the_list_of_tasks():
 
 
 def test_without_a_constraint_there_is_nothing_to_draw(tmp_path):
-    from icrl.experiment.run.methods import Snapshot
+    from icrl.methods.learners import Snapshot
 
     assert write_pictures(lap_grid(), lap_demos(), Snapshot(0, 1, 1, None, None, None, {}), tmp_path) == []
     assert list(tmp_path.iterdir()) == []

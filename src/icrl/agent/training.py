@@ -30,8 +30,8 @@ class Goal(NamedTuple):
 
     least_return: float
     """Mean return of demonstrations, less its standard error."""
-    most_forbidden: float = 0.005
-    """Largest share of steps that may be forbidden."""
+    most_forbidden: float = 0.001
+    """Largest share of steps that may be forbidden: one of them ends an episode in the truth's eyes."""
     passes: int = 2
     """Measurements in a row that must say so."""
 

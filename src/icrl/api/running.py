@@ -19,7 +19,9 @@ from icrl.experiment.run.callbacks import Callback, Callbacks
 from icrl.experiment.run.display import LiveDisplay
 from icrl.experiment.run.inputs import open_demos_if_any
 from icrl.experiment.run.one_run import check_run, run_learning
-from icrl.presets import preset as find_preset
+from icrl.methods.icrl import ICRL
+from icrl.methods.registry import open_method
+from icrl.methods.registry import preset as find_preset
 from icrl.report.frames import load_results
 from icrl.report.kept import write_run_page
 from icrl.report.summary import write_pictures
@@ -62,7 +64,7 @@ def run(
     demos: str | Path | None = None,
     columns: ColumnMapping | None = None,
     env: EnvOptions | None = None,
-    method: str = "icrl",
+    method: str = ICRL.name,
     preset: str = "default",
     config: LearnConfig | None = None,
     seed: int = 0,
@@ -74,10 +76,12 @@ def run(
     """Learn a constraint and an agent that respects it, as `icrl learn TASK --out OUT` does.
 
     `task`: one of ours, a Gymnasium id, module:function, or a `Task` of your own. `demos`: a path or a Minari id; None:
-    those that ship. `columns`: which column of a table holds what. `config`: None: as the preset has it. `callbacks`
+    those that ship. `method`: one that ships, one that a package brings, or module:name. `columns`: which column of a
+    table holds what. `config`: None: as the preset has it. `callbacks`
     look on at the start, each update, each round and the end; with `progress` so does the display of the terminal.
     With `resume` a run of the same settings that `out` holds, and that did not come to its end, goes on.
     """
+    open_method(method)
     scenario = find_scenario(task, env)
     source = None
     if demos is not None:

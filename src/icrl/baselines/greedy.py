@@ -1,5 +1,6 @@
 """Greedy maximum-likelihood inference (Scobee & Sastry, ICLR 2020) as a method: the demos and the artefact of ICRL."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,15 @@ from icrl.demos.fitting import fit_and_check
 from icrl.tabular.greedy import GreedyConstraint, infer_constraints
 from icrl.tabular.worlds import TabularForm, tabular_form
 from icrl.tasks.task import Task
+from icrl.types import THRESHOLD
+
+Inference = Callable[[Task, Demonstrations], LearnedConstraint]
+"""Finds a constraint from demonstrations alone: no agent is trained for it."""
+
+
+def infer_greedy(task: Task, demos: Demonstrations) -> LearnedConstraint:
+    """What the demonstrations avoid in the tabular form of `task`, as the artefact."""
+    return learn_greedy(task, demos)[0]
 
 
 def learn_greedy(
@@ -26,8 +36,11 @@ def learn_greedy(
 
 def freeze_findings(task: Task, form: TabularForm, found: GreedyConstraint, card: dict[str, Any]) -> LearnedConstraint:
     """A table over the states of the tabular form; its card lists the findings with the likelihood each gained."""
-    names = task.feature_names if form.sees_actions else task.observation_names
-    allowed = found.feasibility > 0.5  # [S, A]
+    if form.sees_actions:
+        names = task.feature_names
+    else:
+        names = task.observation_names
+    allowed = found.feasibility >= THRESHOLD  # [S, A]
     if not form.sees_actions:
         allowed = np.all(allowed, axis=1, keepdims=True)  # [S, 1]
     bound = max(1.0, float(np.max(np.abs(form.mdp.observations))))

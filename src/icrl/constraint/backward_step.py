@@ -20,7 +20,7 @@ from icrl.constraint.network import Params, init_params, log_feasibility, logits
 from icrl.constraint.objective import LossInfo, Objective, Steps, loss, mean_length
 from icrl.constraint.weights import effective_sample_size, kl_new_old, kl_old_new, log_trajectory_weights
 from icrl.errors import InputError
-from icrl.types import AnyArray, CostFunction, FloatArray, Trajectories
+from icrl.types import THRESHOLD, AnyArray, CostFunction, FloatArray, Trajectories
 
 MAX_HALVINGS = 30
 """A step shortened this often is 1e-9 of itself: below float32's resolution of the parameters."""
@@ -129,7 +129,8 @@ def backward_step(
 
 def constraint_cost(state: ConstraintState, features: Features, config: BackwardConfig) -> CostFunction:
     """The cost 1 - ζ_θ of raw pairs, in NumPy: observations [..., o], actions [..., a] (or [...]) -> [...]."""
-    params, activation = to_numpy(state.params), config.activation
+    params = to_numpy(state.params)
+    activation = config.activation
 
     def cost(observations: AnyArray, actions: AnyArray) -> FloatArray:
         logit = logits(params, extract(features, observations, actions), activation)
@@ -139,7 +140,11 @@ def constraint_cost(state: ConstraintState, features: Features, config: Backward
 
 
 def freeze(
-    state: ConstraintState, features: Features, config: BackwardConfig, card: dict[str, Any], threshold: float = 0.5
+    state: ConstraintState,
+    features: Features,
+    config: BackwardConfig,
+    card: dict[str, Any],
+    threshold: float = THRESHOLD,
 ) -> LearnedConstraint:
     """The artefact: zeta as it is now, with its provenance `card`; it needs no jax."""
     return LearnedConstraint(
@@ -157,19 +162,32 @@ def check_limits(config: BackwardConfig, num_samples: int, horizon: int = 1) -> 
     KL(new || old) <= log N on N samples, and both KLs are 0 on one. Per step the cap is log N / horizon, for
     trajectories as long as `horizon`.
     """
-    length = horizon if config.kl_unit is KLUnit.step else 1
-    unit = "per step" if config.kl_unit is KLUnit.step else "per trajectory"
+    if config.kl_unit is KLUnit.step:
+        length = horizon
+    else:
+        length = 1
+    if config.kl_unit is KLUnit.step:
+        unit = "per step"
+    else:
+        unit = "per trajectory"
     if config.max_kl_old_new is not None and num_samples == 1:
         raise InputError(
             f"backward.max_kl_old_new = {config.max_kl_old_new:g} can never fire: both KLs are always 0 on 1 sampled "
             f"trajectory. Use 2 or more samples (num_samples), or no limit (None)."
         )
-    limit, cap = config.max_kl_new_old, math.log(num_samples) / length
+    limit = config.max_kl_new_old
+    cap = math.log(num_samples) / length
     if limit is None or limit < cap:
         return
     # e^20 samples (half a billion) is no advice
-    more = f"at least {math.floor(math.exp(limit * length)) + 1} samples (num_samples), " if limit * length < 20 else ""
-    lower = f"a limit below {cap:.3g}, or " if num_samples > 1 else ""
+    if limit * length < 20:
+        more = f"at least {math.floor(math.exp(limit * length)) + 1} samples (num_samples), "
+    else:
+        more = ""
+    if num_samples > 1:
+        lower = f"a limit below {cap:.3g}, or "
+    else:
+        lower = ""
     raise InputError(
         f"backward.max_kl_new_old = {limit:g} {unit} can never fire: KL(new || old) estimated from {num_samples} "
         f"sampled trajectories cannot exceed {cap:.4g} {unit} (log {num_samples}"
@@ -180,7 +198,9 @@ def check_limits(config: BackwardConfig, num_samples: int, horizon: int = 1) -> 
 def padded_length(length: int) -> int:
     """`length` rounded up to 2^k or 1.5 · 2^k, so that trajectories of changing length share a few compiled shapes."""
     power: int = 1 << max(length - 1, 0).bit_length()
-    return power * 3 // 4 if power >= 4 and length <= power * 3 // 4 else power
+    if power >= 4 and length <= power * 3 // 4:
+        return power * 3 // 4
+    return power
 
 
 def _optimizer() -> Any:
@@ -237,7 +257,9 @@ def _log_zeta(params: Params, steps: Steps, config: BackwardConfig) -> jax.Array
 def _measure(params: Params, samples: Steps, config: BackwardConfig) -> dict[str, jax.Array]:
     """Both KLs from θ̄ to θ on S, in the unit of the limits, and the effective sample size."""
     log_omega = log_trajectory_weights(_log_zeta(params, samples, config), samples.old_log_zeta, samples.mask)
-    length = mean_length(samples.mask) if config.kl_unit is KLUnit.step else 1.0
+    length: jax.Array | float = 1.0
+    if config.kl_unit is KLUnit.step:
+        length = mean_length(samples.mask)
     return {
         "kl_old_new": kl_old_new(log_omega) / length,
         "kl_new_old": kl_new_old(log_omega) / length,
@@ -307,7 +329,8 @@ def _run_updates(
         if has_limits:
             moved, shortened = _shorten(loop.params, step, samples, config)
         else:
-            moved, shortened = optax.apply_updates(loop.params, step), jnp.asarray(False)
+            moved = optax.apply_updates(loop.params, step)
+            shortened = jnp.asarray(False)
         return _Loop(moved, opt_state, _norm(gradient), loop.updates_made + 1, shortened)
 
     start = _Loop(params, opt_state, jnp.zeros(()), jnp.asarray(0), jnp.asarray(False))

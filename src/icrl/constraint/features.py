@@ -50,7 +50,9 @@ class Features:
     def selection(self) -> np.ndarray[Any, Any] | None:
         """[f] column indices; None when the whole vector is taken as it is."""
         width = self.num_observations + (self.num_actions if self.sees_actions else 0)
-        return None if self.columns == tuple(range(width)) else np.asarray(self.columns)
+        if self.columns == tuple(range(width)):
+            return None
+        return np.asarray(self.columns)
 
     @cached_property
     def bounds(self) -> np.ndarray[Any, Any]:
@@ -67,11 +69,15 @@ def select_features(task: "Task", names: tuple[str, ...] | None, input_clip: flo
     known = task.feature_names
     if len(set(known)) != len(known):
         raise InputError(f"task {task.name!r} uses a feature name twice: {', '.join(known)}. Give each its own name.")
-    chosen = known if names is None else names
+    if names is None:
+        chosen = known
+    else:
+        chosen = names
     if len(set(chosen)) != len(chosen) or not chosen:
         raise InputError(f"expected one or more different feature names, got {chosen!r}. List each once.")
     num_observations = len(task.observation_names)
-    lower, upper = np.full(len(known), -input_clip), np.full(len(known), input_clip)
+    lower = np.full(len(known), -input_clip)
+    upper = np.full(len(known), input_clip)
     lower[num_observations:], upper[num_observations:] = _action_bounds(task, input_clip)
     columns = tuple(_column(task, name) for name in chosen)
     return Features(
@@ -162,7 +168,10 @@ def _require_names(features: Features, task: "Task") -> None:
     missing = [name for name in features.names if name not in task.feature_names]
     if missing:
         shared = [name for name in features.names if name in task.feature_names]
-        more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
+        if len(missing) > 8:
+            more = f" and {len(missing) - 8} more"
+        else:
+            more = ""
         raise InputError(
             f"the constraint looks at {', '.join(missing[:8])}{more}, which task {task.name!r} does not have; it has "
             f"{', '.join(task.feature_names)}. Rename them there, or learn a constraint over what both have "
@@ -186,7 +195,9 @@ def _kind(is_action: bool, discrete: bool) -> str:
     """What a feature is, in words."""
     if not is_action:
         return "an observation"
-    return "a discrete action" if discrete else "a continuous action"
+    if discrete:
+        return "a discrete action"
+    return "a continuous action"
 
 
 def _action_bounds(task: "Task", input_clip: float) -> tuple[Any, Any]:
@@ -198,5 +209,6 @@ def _action_bounds(task: "Task", input_clip: float) -> tuple[Any, Any]:
         if int(space.start) != 0:
             raise InputError(f"task {task.name!r}: discrete actions must count from 0, got start = {int(space.start)}.")
         return 0.0, 1.0
-    low, high = np.asarray(space.low, dtype=np.float64), np.asarray(space.high, dtype=np.float64)
+    low = np.asarray(space.low, dtype=np.float64)
+    high = np.asarray(space.high, dtype=np.float64)
     return np.where(np.isfinite(low), low, -input_clip), np.where(np.isfinite(high), high, input_clip)

@@ -35,7 +35,7 @@ from icrl.files import (
     write_whole,
 )
 from icrl.json_files import parse_json
-from icrl.types import AnyArray, BoolArray, FloatArray
+from icrl.types import THRESHOLD, AnyArray, BoolArray, FloatArray
 
 if TYPE_CHECKING:  # a task needs gymnasium, using a learned constraint does not
     from icrl.tasks.task import Task
@@ -65,7 +65,7 @@ class LearnedConstraint:
     """Zeta as a table, for the tabular methods; None: zeta is a network or a region."""
     region: Region | None = None
     """Zeta as a region of a few features; None: zeta is a network or a table."""
-    threshold: float = 0.5
+    threshold: float = THRESHOLD
     """A pair is feasible when ζ is at least this."""
     card: dict[str, Any] = field(default_factory=dict)
     """Provenance: method, task, seed, steps, versions, date; anything that JSON can hold."""

@@ -45,7 +45,10 @@ def logits(params: Params, inputs: Any, activation: Activation, xp: Any = np) ->
     x = inputs.reshape(-1, inputs.shape[-1])  # [..., f] -> [M, f]
     for layer in params[:-1]:
         x = x @ layer.weight + layer.bias[None, :]
-        x = xp.tanh(x) if activation == Activation.tanh else xp.maximum(x, 0)
+        if activation == Activation.tanh:
+            x = xp.tanh(x)
+        else:
+            x = xp.maximum(x, 0)
     x = x @ params[-1].weight + params[-1].bias[None, :]
     return x.reshape(inputs.shape[:-1])  # [M, 1] -> [...]
 

@@ -1,5 +1,5 @@
 """The loss of the backward step: minus the demonstrations' log-likelihood, plus what keeps zeta
-near 1 (Eqs. 8-11).
+near 1 (Eqs. 7, 8, 10, 11: gradient, regulariser, weights).
 
 All terms are means per step (fidelity F3), so that the data and the regulariser have one scale
 whatever the horizon: the data terms are divided by the mean length of the trajectories that they
@@ -66,7 +66,7 @@ def log_likelihood_gain(
     """L(θ) - L(θ̄) = mean_D[log ζ_θ(τ) - log ζ_θ̄(τ)] - log ω̄.
 
     On S, ω̄ = Σ_j w_j ω(τ_j) / Σ_j w_j. The gradient is the self-normalised importance-weighted
-    gradient of Eq. 8; at θ = θ̄ the value is 0. Evidence weights w share out the one unit of weight
+    gradient of Eq. 7; at θ = θ̄ the value is 0. Evidence weights w share out the one unit of weight
     that S has; if all are 0, S says nothing and its term is 0. Shapes: [N_D], [N_S], [N_S] -> [].
     """
     has_evidence = jnp.sum(sample_weights) > 0

@@ -29,14 +29,17 @@ class Table:
         """Validate."""
         for name, array in (("rows", self.rows), ("feasibility", self.feasibility)):
             if not isinstance(array, np.ndarray) or array.dtype != np.float32 or array.ndim != 2 or 0 in array.shape:
-                kind = f"{array.dtype} {list(array.shape)}" if isinstance(array, np.ndarray) else type(array).__name__
+                kind = type(array).__name__
+                if isinstance(array, np.ndarray):
+                    kind = f"{array.dtype} {list(array.shape)}"
                 raise InputError(f"a table's {name} must be a float32 array [S, n] with S, n >= 1, got {kind}.")
         if len(self.rows) != len(self.feasibility):
             raise InputError(f"a table has {len(self.rows)} places but {len(self.feasibility)} rows of feasibility.")
         if not np.isfinite(self.rows).all():
             raise InputError("a table's rows must be finite.")
         if not ((self.feasibility > 0) & (self.feasibility < 1)).all():
-            low, high = float(np.min(self.feasibility)), float(np.max(self.feasibility))
+            low = float(np.min(self.feasibility))
+            high = float(np.max(self.feasibility))
             raise InputError(
                 f"a table's feasibility must be strictly between 0 and 1, got {low:g} to {high:g}; "
                 f"use {FORBIDDEN:g} for forbidden and 1 - {FORBIDDEN:g} for allowed."

@@ -1,4 +1,4 @@
-"""Importance weights of sampled trajectories and the two KLs they give, in log space (Eqs. 11, 12; fidelity F1, F2).
+"""Importance weights of sampled trajectories and the two KLs they give, in log space (Eqs. 10, 12; fidelity F1, F2).
 
 S was drawn from the policy of the older parameters θ̄ (`old`); ω corrects it to the policy of θ.
 Every function is pure; N trajectories of T padded steps.
@@ -23,7 +23,7 @@ def normalized_weights(log_omega: jax.Array) -> jax.Array:
 
 
 def step_weights(log_zeta: jax.Array, old_log_zeta: jax.Array) -> jax.Array:
-    """Weight of each step, ω(s, a) = ζ_θ(s, a) / ζ_θ̄(s, a) (Eq. 12).
+    """Weight of each step, ω(s, a) = ζ_θ(s, a) / ζ_θ̄(s, a) (Eq. 10).
 
     Shapes: [N, T] each -> [N, T]. It leaves out the ratio of partition functions, hence its bias (fidelity F2).
     """
@@ -41,7 +41,7 @@ def log_mean_weight(log_omega: jax.Array) -> jax.Array:
 
 
 def kl_old_new(log_omega: jax.Array) -> jax.Array:
-    """KL(π_θ̄ || π_θ) = log ω̄ - E[log ω], nats per trajectory (fidelity F1: exact, never negative).
+    """KL(π_θ̄ || π_θ) = log ω̄ - E[log ω], nats per trajectory (Eq. 12; fidelity F1: exact, never negative).
 
     Shapes: [N] -> [].
     """

@@ -111,7 +111,10 @@ def _same_layout(demos: Demonstrations, task: Task) -> bool:
 def _describe_columns(demos: Demonstrations, task: Task | None) -> tuple[ColumnFacts, ...]:
     t = demos.trajectories
     observations = t.observations[t.mask].astype(np.float64)  # [steps, o]
-    names = task.observation_names if task is not None else demos.observation_names
+    if task is not None:
+        names = task.observation_names
+    else:
+        names = demos.observation_names
     if task.one_hot if task is not None else _looks_one_hot(observations):
         facts = [_describe_indicator(name, observations[:, i]) for i, name in enumerate(names)]
     else:
@@ -124,14 +127,20 @@ def _describe_columns(demos: Demonstrations, task: Task | None) -> tuple[ColumnF
         choices = np.unique(actions)
         if task is not None and isinstance(task.action_space, gym.spaces.Discrete):
             choices = np.arange(task.action_space.start, task.action_space.start + task.action_space.n)
-        labels = task.action_names if task is not None else demos.action_names
+        if task is not None:
+            labels = task.action_names
+        else:
+            labels = demos.action_names
         if len(labels) != len(choices):
             labels = tuple(f"action {choice}" for choice in choices)
         return (
             *facts,
             *(_describe_indicator(n, (actions == c) * 1.0) for n, c in zip(labels, choices, strict=True)),
         )
-    names = task.action_names if task is not None else demos.action_names
+    if task is not None:
+        names = task.action_names
+    else:
+        names = demos.action_names
     return (
         *facts,
         *(
@@ -161,12 +170,16 @@ def _describe_indicator(name: str, values: FloatArray) -> ColumnFacts:
 def _bound(space: gym.Space[AnyArray] | gym.spaces.Discrete, column: int) -> tuple[float, float] | None:
     if not isinstance(space, gym.spaces.Box):
         return None
-    low, high = float(space.low[column]), float(space.high[column])
-    return (low, high) if np.isfinite(low) and np.isfinite(high) else None
+    low = float(space.low[column])
+    high = float(space.high[column])
+    if np.isfinite(low) and np.isfinite(high):
+        return (low, high)
+    return None
 
 
 def _describe_column(name: str, values: FloatArray, bound: tuple[float, float] | None) -> ColumnFacts:
-    low, high = float(values.min()), float(values.max())
+    low = float(values.min())
+    high = float(values.max())
     start, end = bound or (low, high)
     # Scaled before it is summed, so that columns near the largest float do not overflow.
     scale = max(abs(low), abs(high), 1.0)
@@ -216,7 +229,8 @@ def _judge_task(demos: Demonstrations, task: Task | None) -> list[Finding]:
 
 def _judge_lengths(lengths: IntArray, task: Task | None) -> list[Finding]:
     findings = []
-    shortest, longest = int(lengths.min()), int(lengths.max())
+    shortest = int(lengths.min())
+    longest = int(lengths.max())
     at_longest = int((lengths == longest).sum())
     if len(lengths) < 3:
         findings.append(
@@ -237,7 +251,10 @@ def _judge_lengths(lengths: IntArray, task: Task | None) -> list[Finding]:
     # Episodes that end by themselves rarely share the greatest length; a recorder's limit cuts most of them there.
     often = shortest == longest or (at_longest >= 2 and 2 * at_longest >= len(lengths))
     if task is not None and longest < task.horizon and often:
-        who = "every episode has" if shortest == longest else f"{at_longest} of {len(lengths)} episodes have exactly"
+        if shortest == longest:
+            who = "every episode has"
+        else:
+            who = f"{at_longest} of {len(lengths)} episodes have exactly"
         findings.append(
             Finding(
                 what=f"{who} {longest} steps, task {task.name} has {task.horizon}",
@@ -295,7 +312,10 @@ def _judge_columns(columns: tuple[ColumnFacts, ...], demos: Demonstrations) -> l
             )
         )
     if never:
-        actions = "action is" if len(never) == 1 else "actions are"
+        if len(never) == 1:
+            actions = "action is"
+        else:
+            actions = "actions are"
         findings.append(
             Finding(
                 what=f"{len(never)} {actions} never taken ({', '.join(never[:6])})",
@@ -329,7 +349,9 @@ def _judge_duplicates(copies: int, repeats: float, demos: Demonstrations) -> lis
 
 def _percent(share: float) -> str:
     """What happens seldom is told from what never does."""
-    return "<1%" if 0 < share < 0.01 else f"{share:.0%}"
+    if 0 < share < 0.01:
+        return "<1%"
+    return f"{share:.0%}"
 
 
 def render_report(report: DemosReport) -> "Group":

@@ -51,7 +51,8 @@ def train_agent(
     key = jax.random.key(seed)
     env = task.make_env(config.num_envs)
     agent = init_agent(generator(jax.random.fold_in(key, 2**31 - 1)), task, config)
-    done, curve = 0, []
+    done = 0
+    curve = []
     while done + forward_steps(config) <= max(steps, forward_steps(config)):
         report = partial(report_onwards, on_progress, done)
         agent, info = forward_step(jax.random.fold_in(key, done), agent, task, env, cost, config, on_update=report)

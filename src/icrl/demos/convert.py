@@ -99,7 +99,8 @@ def _require_free(target: str) -> None:
         name = target.removeprefix(MINARI)
         if not _ID.fullmatch(name):
             raise InputError(f"{name!r} is no Minari id: expected e.g. minari:my-robot/expert-v0 (it ends in -v0).")
-        taken, path = (minari_root() / name).exists(), minari_root() / name
+        taken = (minari_root() / name).exists()
+        path = minari_root() / name
     else:
         path = Path(target)
         if path.suffix not in SUFFIXES:
@@ -114,7 +115,8 @@ def _require_free(target: str) -> None:
 
 def _same(ours: Demonstrations, theirs: Demonstrations) -> bool:
     """Bit for bit, up to the width of the floats."""
-    a, b = ours.trajectories, theirs.trajectories
+    a = ours.trajectories
+    b = theirs.trajectories
     pairs = ((a.observations, b.observations), (a.actions, b.actions), (a.rewards, b.rewards), (a.lengths, b.lengths))
     alike = ours.discrete == theirs.discrete and ours.has_rewards == theirs.has_rewards
     return alike and all(np.array_equal(mine, found) for mine, found in pairs)

@@ -118,7 +118,8 @@ def stack_episodes(episodes: Sequence[Episode]) -> tuple[Trajectories, bool]:
 def _require_alike(index: int, episode: Episode, first: Episode) -> None:
     steps = len(episode.observations)
     for name in ("observations", "actions"):
-        got, expected = getattr(episode, name).shape, getattr(first, name).shape
+        got = getattr(episode, name).shape
+        expected = getattr(first, name).shape
         if got[1:] != expected[1:]:
             raise InputError(
                 f"episode {index} has {name} of shape {list(got)}, episode 0 {list(expected)}: make them agree."
@@ -181,7 +182,8 @@ def find_mismatches(demos: Demonstrations, task: Task) -> list[str]:
 
 
 def _observation_mismatch(demos: Demonstrations, task: Task) -> list[str]:
-    got, expected = demos.trajectories.observations.shape[2], task.observation_space.shape[0]
+    got = demos.trajectories.observations.shape[2]
+    expected = task.observation_space.shape[0]
     if got != expected:
         names = ", ".join(task.observation_names[:3]) + (", ..." if expected > 3 else "")
         advice = "record the observations the task gives, in its order."
@@ -212,7 +214,9 @@ def _bare_names(names: tuple[str, ...]) -> tuple[str, ...]:
     """Names as a table and a task can share them: obs[x], obs_x, obs.x, observation_x and x are all x."""
     matches = [_PREFIXED.fullmatch(name) for name in names]
     bare = tuple(name if match is None else match[1] or match[2] for name, match in zip(names, matches, strict=True))
-    return bare if len(set(bare)) == len(bare) else names
+    if len(set(bare)) == len(bare):
+        return bare
+    return names
 
 
 def _action_mismatch(demos: Demonstrations, task: Task) -> list[str]:
@@ -223,7 +227,8 @@ def _action_mismatch(demos: Demonstrations, task: Task) -> list[str]:
             "these demonstrations belong to another task, or were saved with the wrong dtype or shape."
         ]
     if isinstance(task.action_space, gym.spaces.Box):
-        got, expected = demos.trajectories.actions.shape[2], task.action_space.shape[0]
+        got = demos.trajectories.actions.shape[2]
+        expected = task.action_space.shape[0]
         if got != expected:
             return [
                 f"actions have {got} columns, task {task.name} has {expected} ({', '.join(task.action_names[:4])}...): "
@@ -271,16 +276,19 @@ def _horizon_mismatch(demos: Demonstrations, task: Task) -> list[str]:
 
 def actions_outside(demos: Demonstrations, task: Task) -> BoolArray:
     """True where an action is outside the task's space (rounding allowed): shape of `actions`, False on padding."""
-    actions, mask = demos.trajectories.actions, demos.trajectories.mask
+    actions = demos.trajectories.actions
+    mask = demos.trajectories.mask
     if isinstance(task.action_space, gym.spaces.Discrete):
-        start, count = int(task.action_space.start), int(task.action_space.n)
+        start = int(task.action_space.start)
+        count = int(task.action_space.n)
         return np.asarray(((actions < start) | (actions >= start + count)) & mask)
     return outside_box(actions, task.action_space) & mask[..., None]
 
 
 def outside_box(values: AnyArray, space: gym.spaces.Box) -> BoolArray:
     """True where values [..., k] leave the box of shape [k] by more than rounding."""
-    low, high = space.low.astype(np.float64), space.high.astype(np.float64)
+    low = space.low.astype(np.float64)
+    high = space.high.astype(np.float64)
 
     def slack(bound: AnyArray) -> AnyArray:
         return ROUNDING * np.maximum(1.0, np.where(np.isfinite(bound), np.abs(bound), 0.0))

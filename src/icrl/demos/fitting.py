@@ -29,7 +29,8 @@ def fit_and_check(demos: Demonstrations, task: Task) -> Demonstrations:
 
 
 def _fit_states(demos: Demonstrations, task: Task) -> Demonstrations:
-    observations, num_states = demos.trajectories.observations, task.observation_space.shape[0]
+    observations = demos.trajectories.observations
+    num_states = task.observation_space.shape[0]
     if not task.one_hot or num_states == 1 or observations.shape[2] != 1:
         return demos
     places = np.where(demos.trajectories.mask, observations[..., 0] - task.first_state, 0)  # padding is no state

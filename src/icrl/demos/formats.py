@@ -28,7 +28,9 @@ def load_demos(path_or_id: str | os.PathLike[str], columns: ColumnMapping | None
         )
     path = Path(path_or_id)
     if path.is_dir():
-        return load_minari(path) if minari_data_folder(path) is not None else _load_folder(path, columns)
+        if minari_data_folder(path) is not None:
+            return load_minari(path)
+        return _load_folder(path, columns)
     if path.is_file() or path.suffix in SUFFIXES:
         return _load_file(path, columns)
     return load_minari(find_minari(os.fspath(path_or_id)))
@@ -58,7 +60,9 @@ def _load_file(path: Path, columns: ColumnMapping | None) -> Demonstrations:
         require_regular(path)
     if path.suffix == ".npz":
         return load_npz(path)
-    return load_csv(path, columns) if path.suffix == ".csv" else load_parquet(path, columns)
+    if path.suffix == ".csv":
+        return load_csv(path, columns)
+    return load_parquet(path, columns)
 
 
 def _load_folder(folder: Path, columns: ColumnMapping | None) -> Demonstrations:
@@ -99,14 +103,20 @@ def _require_same_columns(first: Path, ours: Demonstrations, path: Path, theirs:
                 f"{first} has {_width(ours)} and {path} has {_width(theirs)}: files of one folder must agree; "
                 "keep the recordings of different tasks apart."
             )
-        prefix = "obs" if what == "observations" else "action"
+        if what == "observations":
+            prefix = "obs"
+        else:
+            prefix = "action"
         unnamed = default_names(prefix, len(a))
         if a != b and unnamed not in (a, b) and not (what == "actions" and ours.discrete):
             raise InputError(f"{first} and {path} name their {what} differently ({a[:4]}, {b[:4]}): use one order.")
 
 
 def _width(demos: Demonstrations) -> str:
-    kind = "discrete actions" if demos.discrete else f"{demos.trajectories.actions.shape[2]} action columns"
+    if demos.discrete:
+        kind = "discrete actions"
+    else:
+        kind = f"{demos.trajectories.actions.shape[2]} action columns"
     return f"{demos.trajectories.observations.shape[2]} observation columns, {kind}"
 
 

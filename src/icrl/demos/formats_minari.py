@@ -120,7 +120,8 @@ def _read_episodes(numbers: list[int], parts: list[dict[str, Any]]) -> tuple[lis
 
 
 def _read_episode(number: int, part: dict[str, Any], discrete: bool) -> Episode:
-    observations, actions = part["observations"], part["actions"]
+    observations = part["observations"]
+    actions = part["actions"]
     numbered = observations.ndim == 1 and observations.dtype.kind in "iu"  # of a Discrete space: one column of states
     if observations.ndim != 2 and not numbered:
         raise InputError(

@@ -29,7 +29,10 @@ def load_npz(path: Path) -> Demonstrations:
                 f"has no {', '.join(missing)}; it holds {', '.join(sorted(arrays)) or 'nothing'}: save observations "
                 "[N, T, o], actions [N, T, a] (or [N, T] integers), lengths [N], and rewards [N, T] if known."
             )
-        card = parse_card(str(arrays["card"].item())) if "card" in arrays else {}
+        if "card" in arrays:
+            card = parse_card(str(arrays["card"].item()))
+        else:
+            card = {}
         return build_demos(arrays, card)
 
 

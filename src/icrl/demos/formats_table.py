@@ -60,7 +60,10 @@ def infer_mapping(header: Sequence[str]) -> ColumnMapping:
     for what, found in (("episode", "episode" in header), ("obs_*", observations), ("action*", actions)):
         if not found:
             alike = [name for name in header if fnmatchcase(name.strip().lower(), what)]
-            hint = f" ({alike[0]!r} differs only in case or spaces)" if alike else ""
+            if alike:
+                hint = f" ({alike[0]!r} differs only in case or spaces)"
+            else:
+                hint = ""
             raise InputError(
                 f"no column is called {what}{hint}; the columns are {', '.join(header[:12])}: rename them, or say "
                 "which is which: --columns.episode run --columns.observations pos vel --columns.actions push "
@@ -109,7 +112,10 @@ def load_csv(path: Path, columns: ColumnMapping | None = None) -> Demonstrations
                 for name, index in wanted.items():
                     texts[name].append(row[index])
         numeric = {name: _parse_numbers(name, texts[name], lines) for name in wanted if name != mapping.episode}
-        labels = texts[mapping.episode] if mapping.episode is not None else None
+        if mapping.episode is not None:
+            labels = texts[mapping.episode]
+        else:
+            labels = None
         return _build(numeric, labels, mapping, {"source": path.name, "format": "csv"})
 
 
@@ -133,7 +139,10 @@ def load_parquet(path: Path, columns: ColumnMapping | None = None) -> Demonstrat
                 raise InputError(f"column {mapping.episode} has empty cells: every row needs its episode.")
             labels = [str(label) for label in table.column(mapping.episode).to_pylist()]
         text = (file.schema_arrow.metadata or {}).get(CARD_KEY)
-        card = parse_card(text.decode()) if text is not None else {"source": path.name, "format": "parquet"}
+        if text is not None:
+            card = parse_card(text.decode())
+        else:
+            card = {"source": path.name, "format": "parquet"}
         return _build(numeric, labels, mapping, card)
 
 
@@ -165,7 +174,8 @@ def save_parquet(demos: Demonstrations, path: Path) -> None:
 
 
 def _flatten(demos: Demonstrations) -> dict[str, AnyArray]:
-    trajectories, mask = demos.trajectories, demos.trajectories.mask
+    trajectories = demos.trajectories
+    mask = demos.trajectories.mask
     episode, step = np.nonzero(mask)
     table: dict[str, AnyArray] = {"episode": episode, "step": step}
     for index, name in enumerate(demos.observation_names):
@@ -249,7 +259,10 @@ def _build(
     observations = np.stack(
         [to_floats(f"values of {n}", numeric[n]) for n in mapping.observations], axis=1
     )  # [rows, o]
-    rewards = None if mapping.reward is None else to_floats(f"values of {mapping.reward}", numeric[mapping.reward])
+    if mapping.reward is None:
+        rewards = None
+    else:
+        rewards = to_floats(f"values of {mapping.reward}", numeric[mapping.reward])
     episodes = [
         Episode(observations[rows], actions[rows], None if rewards is None else rewards[rows])
         for rows in _episode_rows(len(observations), labels, None if mapping.step is None else numeric[mapping.step])
@@ -275,7 +288,9 @@ def _table_actions(numeric: dict[str, AnyArray], mapping: ColumnMapping) -> tupl
 
 
 def _bare(name: str, prefix: str) -> str:
-    return name[len(prefix) + 1 : -1] if name.startswith(f"{prefix}[") and name.endswith("]") else name
+    if name.startswith(f"{prefix}[") and name.endswith("]"):
+        return name[len(prefix) + 1 : -1]
+    return name
 
 
 def _episode_rows(num_rows: int, labels: list[str] | None, steps: AnyArray | None) -> list[AnyArray]:
@@ -283,7 +298,10 @@ def _episode_rows(num_rows: int, labels: list[str] | None, steps: AnyArray | Non
     if num_rows == 0:
         return []
     order_of = {label: index for index, label in enumerate(dict.fromkeys(labels or ["0"]))}
-    episode = np.zeros(num_rows, dtype=np.int64) if labels is None else np.array([order_of[label] for label in labels])
+    if labels is None:
+        episode = np.zeros(num_rows, dtype=np.int64)
+    else:
+        episode = np.array([order_of[label] for label in labels])
     if steps is None:
         order = np.argsort(episode, kind="stable")
     else:
@@ -293,7 +311,8 @@ def _episode_rows(num_rows: int, labels: list[str] | None, steps: AnyArray | Non
         jump = np.flatnonzero((np.diff(episode[order]) == 0) & (steps[order][1:] != steps[order][:-1] + 1))
         if jump.size:
             label = list(order_of)[episode[order][jump[0]]]
-            before, after = steps[order][jump[0]], steps[order][jump[0] + 1]
+            before = steps[order][jump[0]]
+            after = steps[order][jump[0] + 1]
             raise InputError(
                 f"episode {label} goes from step {before} to step {after}, expected {before + 1}: steps are "
                 "missing, doubled, or two episodes share a label."

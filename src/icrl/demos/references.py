@@ -19,6 +19,7 @@ from icrl.evaluate import Truth, evaluate_policy, judge
 from icrl.files import make_folder
 from icrl.json_files import to_json
 from icrl.tasks.task import Scenario
+from icrl.types import EXPERT, NOMINAL
 from icrl.versions import library_versions
 
 _EPISODES = 100
@@ -65,7 +66,7 @@ def collect_with_references(
         "command": command,
         "forward": to_json(config),
         "versions": library_versions(),
-        "references": {"expert": expert_score, "nominal": nominal_score},
+        "references": {EXPERT: expert_score, NOMINAL: nominal_score},
     }
     demos = replace(demos, card=card)
     save_demos(demos, out)
@@ -86,7 +87,7 @@ def collect_script(scenario: Scenario, episodes: int, seed: int, out: Path) -> D
     make_folder(out.parent)
     demos = script_demos(scenario.task.name, episodes, seed)
     references = {}
-    for name, keep_rule in (("expert", True), ("nominal", False)):
+    for name, keep_rule in ((EXPERT, True), (NOMINAL, False)):
         played, _ = play_script(scenario, seed, _BEYOND, _EPISODES, keep_rule)
         references[name] = {**judge(scenario, played)._asdict(), "episodes": _EPISODES}
     demos = replace(demos, card={**demos.card, "references": references})

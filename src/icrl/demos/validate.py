@@ -25,7 +25,8 @@ def validate_demos(
 
 
 def _validate_shapes(trajectories: Trajectories, discrete: bool) -> None:
-    observations, actions = np.shape(trajectories.observations), np.shape(trajectories.actions)
+    observations = np.shape(trajectories.observations)
+    actions = np.shape(trajectories.actions)
     if len(observations) != 3:
         raise InputError(
             f"observations have shape {list(observations)}, expected [episodes, steps, columns]: "
@@ -35,9 +36,15 @@ def _validate_shapes(trajectories: Trajectories, discrete: bool) -> None:
         raise InputError("there are 0 episodes, expected at least 1: record or select some.")
     if observations[2] == 0:
         raise InputError("observations have 0 columns, expected at least 1.")
-    rank = 2 if discrete else 3
+    if discrete:
+        rank = 2
+    else:
+        rank = 3
     if len(actions) != rank or 0 in actions[2:]:
-        layout = "[episodes, steps] of integers (discrete)" if discrete else "[episodes, steps, columns] of floats"
+        if discrete:
+            layout = "[episodes, steps] of integers (discrete)"
+        else:
+            layout = "[episodes, steps, columns] of floats"
         raise InputError(
             f"actions have shape {list(actions)}, expected {layout}: "
             "continuous actions of one column are [episodes, steps, 1], discrete ones [episodes, steps]."
@@ -100,7 +107,10 @@ def _validate_finite(kind: str, values: AnyArray, trajectories: Trajectories, na
     if column:
         where += f", column {column[0]}" + (f" ({names[column[0]]})" if names else "")
     columns = [names[i] if names else str(i) for i in np.unique(wrong[:, 2])] if column else []
-    among = f"in {len(columns)} columns ({', '.join(columns[:6])}) and " if columns else "in "
+    if columns:
+        among = f"in {len(columns)} columns ({', '.join(columns[:6])}) and "
+    else:
+        among = "in "
     raise InputError(
         f"{kind}: {where} is {values[tuple(wrong[0])]}, expected a finite number; {len(wrong)} such values in all, "
         f"{among}{len(np.unique(wrong[:, 0]))} of {len(values)} episodes: drop these episodes, or cut them before "

@@ -3,11 +3,11 @@
 For a rule `f <= t: forbidden` (mirrored for `f > t`):
 
 - the *proven* end is the lowest f of the demonstrations. They obey the constraint, so t lies below it;
-- the *needed* end is the lowest t that still explains the evidence. An episode is *convicted* if it earns at least a
+- the *needed* end is the lowest t that still explains the evidence. An episode is *flagged* if it earns at least a
   fifth of what demonstrations earn (the expert has no reason to do what pays nothing, so that needs no explanation) and
   ζ forbids at least a tenth of its recorded steps. A threshold *explains* it if the episode crosses it at least once.
-  The needed end is the lowest t that explains 95 % of the convicted episodes: any lower, and agents would have been
-  convicted that never touch what is forbidden. In the likelihood of the paper one forbidden step makes a trajectory
+  The needed end is the lowest t that explains 95 % of the flagged episodes: any lower, and agents would have been
+  flagged that never touch what is forbidden. In the likelihood of the paper one forbidden step makes a trajectory
   impossible, so all thresholds between the two ends explain the same episodes: which it is, the data cannot say.
 """
 
@@ -21,10 +21,10 @@ from icrl.explain.judged import Judged, balanced_indices, with_feature
 from icrl.explain.search import Condition
 from icrl.types import FloatArray, IntArray, Pairs
 
-CONVICTED = 0.1
-"""Share of an episode's recorded steps that ζ must forbid for the episode to count as convicted."""
+FLAGGED = 0.1
+"""Share of an episode's recorded steps that ζ must forbid for the episode to count as flagged."""
 EXPLAINED = 0.95
-"""Share of the convicted episodes that a threshold must explain."""
+"""Share of the flagged episodes that a threshold must explain."""
 _TURN_PAIRS, _TURN_POINTS = 200, 201
 _TURN_SPREAD = 0.05
 """The turning zone leaves out this share of the pairs on either side."""
@@ -38,10 +38,10 @@ class OpenInterval(NamedTuple):
     proven: float
     """The demonstrations' extreme value."""
     needed: float | None
-    """The extreme that the evidence needs; None: no episode is convicted."""
-    convicted_episodes: int
+    """The extreme that the evidence needs; None: no episode is flagged."""
+    flagged_episodes: int
     bulk: float | None
-    """Beyond this lie 95 % of the convicted episodes' recorded steps that pass the demonstrations' extreme."""
+    """Beyond this lie 95 % of the flagged episodes' recorded steps that pass the demonstrations' extreme."""
     agents_between: int
     """Recorded steps of agents between the two ends."""
     gap: tuple[float, float] | None
@@ -58,9 +58,9 @@ def open_interval(judged: Judged, condition: Condition) -> OpenInterval:
     sign = 1.0 if condition.low == -math.inf else -1.0  # mirrored, every rule reads f <= t
     column = sign * judged.values[:, condition.feature]
     proven = float(column[judged.by_expert].min())
-    convicted = _convicted(judged)
-    extremes = np.sort([column[judged.episodes == episode].min() for episode in convicted])
-    steps = column[np.isin(judged.episodes, convicted) & (column < proven)]
+    flagged = _flagged(judged)
+    extremes = np.sort([column[judged.episodes == episode].min() for episode in flagged])
+    steps = column[np.isin(judged.episodes, flagged) & (column < proven)]
     needed = float(extremes[math.ceil(EXPLAINED * len(extremes)) - 1]) if len(extremes) else None
     between = (column > (needed if needed is not None else -math.inf)) & (column < proven)
     gap = None if needed is None else _widest_gap(column, needed, proven)
@@ -70,20 +70,20 @@ def open_interval(judged: Judged, condition: Condition) -> OpenInterval:
         high=ends[1] if sign > 0 else ends[0],
         proven=ends[1],
         needed=ends[0],
-        convicted_episodes=len(convicted),
+        flagged_episodes=len(flagged),
         bulk=sign * float(np.quantile(steps, EXPLAINED)) if len(steps) else None,
         agents_between=int(np.sum(between & judged.by_agents)),
         gap=None if gap is None else (min(sign * gap[0], sign * gap[1]), max(sign * gap[0], sign * gap[1])),
     )
 
 
-def _convicted(judged: Judged) -> IntArray:
+def _flagged(judged: Judged) -> IntArray:
     """[m]: the episodes of agents that pay, and of which ζ forbids a good part."""
     agents = judged.by_agents if judged.paid is None else judged.by_agents & judged.paid
     episodes, inverse = np.unique(judged.episodes[agents], return_inverse=True)
     steps = np.bincount(inverse, minlength=len(episodes))
     forbidden = np.bincount(inverse, weights=judged.forbidden[agents], minlength=len(episodes))
-    return np.asarray(episodes[forbidden >= CONVICTED * steps])
+    return np.asarray(episodes[forbidden >= FLAGGED * steps])
 
 
 def _widest_gap(column: FloatArray, low: float, high: float) -> tuple[float, float] | None:

@@ -39,14 +39,17 @@ class Judge:
 
         Fidelity F6: the observation is the one that the action was chosen in, not the one that follows.
         """
-        seen, acted = self.encode(observations), np.asarray(actions)
+        seen = self.encode(observations)
+        acted = np.asarray(actions)
         if self.hard:
             return np.asarray(~self.constraint.is_feasible(seen, acted), np.float64)
         return self.constraint.cost(seen, acted)
 
     def encode(self, observations: Any) -> AnyArray:
         """Observations as the constraint knows them: a number of a Discrete space becomes a one-hot vector."""
-        return np.asarray(observations) if self.states is None else one_hot(observations, self.states)
+        if self.states is None:
+            return np.asarray(observations)
+        return one_hot(observations, self.states)
 
 
 def judge_for(
@@ -55,8 +58,13 @@ def judge_for(
     """The judge of a single environment's pairs."""
     if not isinstance(env, gym.Env):  # a VectorEnv is none
         raise InputError(f"expected one gymnasium.Env, got {type(env).__name__}: {SINGLE_ADVICE}.")
-    called = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
-    names = names_of(env, called) if feature_names is None else feature_names
+    if env.spec is not None:
+        called = env.spec.id
+    else:
+        called = type(env.unwrapped).__name__
+    names: Sequence[str] | None = feature_names
+    if feature_names is None:
+        names = names_of(env, called)
     spaces = space_of(env, "observation_space", called), space_of(env, "action_space", called)
     return judge_for_spaces(*spaces, constraint, names, hard, called)
 

@@ -21,17 +21,21 @@ from icrl.constraint.table import Table
 from icrl.errors import InputError
 from icrl.files import make_folder, write_whole
 from icrl.types import AnyArray
+from icrl.versions import PACKAGE
 
 OPSET, IR_VERSION = 17, 8
 """Of 2022: whatever run time a user has reads these."""
-OBSERVATION, ACTION, FEASIBILITY = "observation", "action", "feasibility"
+OBSERVATION = "observation"
+ACTION = "action"
+FEASIBILITY = "feasibility"
 
 
 class _Graph:
     """Nodes and constants of a graph in the making."""
 
     def __init__(self, helper: Any, numpy_helper: Any) -> None:
-        self.helper, self.numpy_helper = helper, numpy_helper
+        self.helper = helper
+        self.numpy_helper = numpy_helper
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
@@ -71,12 +75,13 @@ def export_onnx(constraint: LearnedConstraint, path: str | os.PathLike[str]) -> 
 
 def _model(onnx: Any, graph: _Graph, constraint: LearnedConstraint) -> Any:
     """The graph with its inputs and output, and what it is in its metadata."""
-    helper, kinds, features = onnx.helper, onnx.TensorProto, constraint.features
-    action = (
-        helper.make_tensor_value_info(ACTION, kinds.INT64, ["batch"])
-        if features.discrete
-        else helper.make_tensor_value_info(ACTION, kinds.FLOAT, ["batch", features.num_actions])
-    )
+    helper = onnx.helper
+    kinds = onnx.TensorProto
+    features = constraint.features
+    if features.discrete:
+        action = helper.make_tensor_value_info(ACTION, kinds.INT64, ["batch"])
+    else:
+        action = helper.make_tensor_value_info(ACTION, kinds.FLOAT, ["batch", features.num_actions])
     model = helper.make_model(
         helper.make_graph(
             graph.nodes,
@@ -86,7 +91,7 @@ def _model(onnx: Any, graph: _Graph, constraint: LearnedConstraint) -> Any:
             graph.constants,
             doc_string="zeta(s, a): the probability that a pair is allowed; infeasible where below the threshold.",
         ),
-        producer_name="icrl",
+        producer_name=PACKAGE,
         opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=IR_VERSION,
     )
@@ -122,7 +127,8 @@ def _network(graph: _Graph, inputs: str, params: Params, activation: Activation)
     """ζ = σ(W_n φ(... φ(x W_1 + b_1) ...) + b_n): [B, f] -> [B]."""
     x = inputs
     for index, layer in enumerate(params):
-        weight, bias = graph.constant(f"weight{index}", layer.weight), graph.constant(f"bias{index}", layer.bias)
+        weight = graph.constant(f"weight{index}", layer.weight)
+        bias = graph.constant(f"bias{index}", layer.bias)
         x = graph.add("Gemm", [x, weight, bias])
         if index < len(params) - 1:
             x = graph.add("Tanh" if activation is Activation.tanh else "Relu", [x])
@@ -162,7 +168,10 @@ def _region(graph: _Graph, inputs: str, region: Region, kinds: Any) -> None:
             index = graph.add("Add", [graph.add("Mul", [index, stride]), node])
             weight = graph.add("Mul", [weight, part])
         term = graph.add("Mul", [weight, graph.add("Gather", [flat_depth, index], axis=0)])
-        total = term if not total else graph.add("Add", [total, term])
+        if not total:
+            total = term
+        else:
+            total = graph.add("Add", [total, term])
     level = graph.constant("level", np.array(region.level, np.float32))
     sharpness = graph.constant("sharpness", np.array(SHARPNESS, np.float32))
     graph.add("Sigmoid", [graph.add("Mul", [sharpness, graph.add("Sub", [level, total])])], FEASIBILITY)

@@ -25,7 +25,8 @@ from icrl.files import move_into_place, write_whole
 from icrl.interop.judge import Judge, judge_for_spaces
 from icrl.types import FloatArray, Trajectories
 
-COST, CARD_KEY = "cost", "icrl_constraint"
+COST = "cost"
+CARD_KEY = "icrl_constraint"
 DATASET_ID = re.compile(r"(?:[\w-]+/)*[\w-]+?-v\d+")
 
 
@@ -56,7 +57,8 @@ def relabel_minari(
     maybe actions), for a constraint that was learned on others; without them sizes must agree. `on_episode(done, of)`
     is told how far it is. The new dataset's metadata hold the constraint's card.
     """
-    folder, target = _find(source), _target(dataset_id)
+    folder = _find(source)
+    target = _target(dataset_id)
     demos = load_minari(folder)
     judge = _judge(demos, constraint, feature_names, hard, folder)
     data = minari_data_folder(folder)
@@ -79,7 +81,9 @@ def relabel_minari(
 def _find(source: str | os.PathLike[str]) -> Path:
     """The folder of a dataset, given itself or by id."""
     path = Path(source)
-    return path if path.is_dir() else find_minari(os.fspath(source))
+    if path.is_dir():
+        return path
+    return find_minari(os.fspath(source))
 
 
 def _target(dataset_id: str) -> Path:
@@ -100,7 +104,10 @@ def _judge(
     width = demos.trajectories.observations.shape[2]
     space: gym.spaces.Box | gym.spaces.Discrete
     if demos.discrete:
-        named = len(names) - width if names is not None and len(names) > width else constraint.features.num_actions
+        if names is not None and len(names) > width:
+            named = len(names) - width
+        else:
+            named = constraint.features.num_actions
         space = gym.spaces.Discrete(named)
     else:
         space = gym.spaces.Box(-np.inf, np.inf, demos.trajectories.actions.shape[2:])

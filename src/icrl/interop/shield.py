@@ -115,7 +115,8 @@ class Shield:
 
     def _feasibility(self, observation: Any, candidates: Any) -> AnyArray:
         """ζ of each candidate at one observation: [n]."""
-        seen, actions = np.asarray(observation), np.asarray(candidates)
+        seen = np.asarray(observation)
+        actions = np.asarray(candidates)
         if seen.ndim == 0 and self.states is None:
             raise InputError(
                 f"expected an observation [{self.constraint.features.num_observations}], got {observation!r:.60}: if "

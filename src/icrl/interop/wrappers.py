@@ -141,8 +141,12 @@ class TerminateOnViolation(_Judged):
         require(patience >= 1, "patience", patience, "an integer >= 1")
         require(0 <= gamma < 1, "gamma", gamma, "a number in [0, 1)")
         require(end_reward is None or np.isfinite(end_reward), "end_reward", end_reward, "a finite number, or None")
-        self.patience, self.end_reward, self.gamma = patience, end_reward, gamma
-        self._streak, self._lowest, self._largest = 0, 0.0, 0.0
+        self.patience = patience
+        self.end_reward = end_reward
+        self.gamma = gamma
+        self._streak = 0
+        self._lowest = 0.0
+        self._largest = 0.0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode: nothing has been broken yet."""
@@ -153,8 +157,12 @@ class TerminateOnViolation(_Judged):
     def step(self, action: Any) -> Step:
         """One step; `info["stopped"]` says whether the constraint ended the episode."""
         (observation, reward, terminated, truncated, info), cost = self._judged_step(action)
-        self._lowest, self._largest = min(self._lowest, reward), max(self._largest, abs(reward))
-        self._streak = self._streak + 1 if cost > 0 else 0
+        self._lowest = min(self._lowest, reward)
+        self._largest = max(self._largest, abs(reward))
+        if cost > 0:
+            self._streak = self._streak + 1
+        else:
+            self._streak = 0
         info["stopped"] = self._streak >= self.patience
         if info["stopped"]:
             # that step pays nothing else, and a value that would follow a time-out must not be added to it
@@ -207,5 +215,8 @@ class VectorCostInInfo(VectorWrapper):
         costs: FloatArray = np.where(self._resets, 0.0, self._judge.cost(self._observations, actions))
         observations, rewards, terminated, truncated, info = self.env.step(actions)
         self._observations = np.array(observations)
-        self._resets = (terminated | truncated) if self._waits else self._resets
+        if self._waits:
+            self._resets = terminated | truncated
+        else:
+            self._resets = self._resets
         return observations, rewards, terminated, truncated, {**info, COST: costs}

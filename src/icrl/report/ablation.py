@@ -70,7 +70,10 @@ def _row(cell: Cell, cells: Sequence[Cell], nominal: float | None) -> list[str]:
     if not cell.group.finished:
         return [*start, *["-"] * 8]
     whole = [c.group for c in cells if c.updates == cell.updates and c.ablation == ABLATIONS[0]]
-    compared = whole[0] if whole and whole[0] is not cell.group else None
+    if whole and whole[0] is not cell.group:
+        compared = whole[0]
+    else:
+        compared = None
     rates = cell.group.values("violation_rate")
     return [
         *start,
@@ -95,7 +98,10 @@ def _changes(group: Group, whole: Group, name: str) -> FloatArray:
 def _with_error(values: FloatArray, form: str) -> str:
     if not values.size:
         return "-"
-    error = f" ± {format(float(standard_error(values)), form.removeprefix('+'))}" if values.size > 1 else ""
+    if values.size > 1:
+        error = f" ± {format(float(standard_error(values)), form.removeprefix('+'))}"
+    else:
+        error = ""
     return f"{values.mean():{form}}{error}"
 
 
@@ -135,7 +141,10 @@ def draw_ablation(cells: Sequence[Cell], references: dict[str, dict[str, float]]
             for axes, name in zip(grid[:, column], ("true_return", "violation_rate"), strict=True):
                 for cell in cells:
                     shown = cell.ablation == ablation and cell.group.finished
-                    curves = common_curves(cell.group, f"truth/{name}") if shown else None
+                    if shown:
+                        curves = common_curves(cell.group, f"truth/{name}")
+                    else:
+                        curves = None
                     if curves is not None:
                         draw_band(axes, curves, _COLOURS[cell.updates], f"B = {cell.updates}")
                 draw_references(axes, references, name)

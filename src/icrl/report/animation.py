@@ -29,8 +29,11 @@ STEP_SECONDS = 0.05
 """How long a step is shown where the task has no clock of its own."""
 _STRIP = 58
 """Height of the strip under the picture, in pixels."""
-_INK, _GREY, _PAPER = (35, 42, 52), (110, 119, 131), (255, 255, 255)
-_ALLOWED, _FORBIDDEN = np.array([37, 99, 201]), np.array([214, 39, 40])
+_INK = (35, 42, 52)
+_GREY = (110, 119, 131)
+_PAPER = (255, 255, 255)
+_ALLOWED = np.array([37, 99, 201])
+_FORBIDDEN = np.array([214, 39, 40])
 
 OnStep = Callable[[int, int], None]
 """(steps done, steps in all)"""
@@ -128,7 +131,10 @@ def play(
         raise InputError(f"task {task.name!r} cannot be pictured: its environment is not one of ours.")
     every = math.ceil(steps / most_frames)
     clock: float | None = getattr(env, "dt", None)
-    dt = STEP_SECONDS if clock is None else clock
+    if clock is None:
+        dt = STEP_SECONDS
+    else:
+        dt = clock
     rng = np.random.default_rng([seed, 0xF11A])
     observations, _ = env.reset(seed=seed)
     moments: list[Moment] = []
@@ -146,7 +152,10 @@ def play(
         if terminated[0] or truncated[0]:
             break
     env.close()
-    known = None if constraint is None else costs
+    if constraint is None:
+        known = None
+    else:
+        known = costs
     return Animation(
         moments, known, 0.5 if constraint is None else 1.0 - constraint.threshold, round(1000 * dt * every)
     )
@@ -173,7 +182,8 @@ def _with_strip(moment: Moment, animation: Animation) -> Any:
     image = Image.new("RGB", (width, height + _STRIP), _PAPER)
     image.paste(Image.fromarray(moment.picture), (0, 0))
     draw = ImageDraw.Draw(image)
-    font, small = ImageFont.load_default(size=15), ImageFont.load_default(size=12)
+    font = ImageFont.load_default(size=15)
+    small = ImageFont.load_default(size=12)
     draw.text((12, height + 7), f"step {moment.step}", _INK, font)
     draw.text((102, height + 7), f"return {moment.total_reward:,.0f}", _INK, font)
     if moment.seconds is not None:
@@ -182,14 +192,19 @@ def _with_strip(moment: Moment, animation: Animation) -> Any:
         draw.text((width // 2, height + 8), "no constraint was learned", _GREY, small)
         return image
     cost = animation.costs[moment.step]
-    left, right, top = width // 2, width - 60, height + 8
+    left = width // 2
+    right = width - 60
+    top = height + 8
     draw.rectangle([left, top, right, top + 14], fill=(236, 239, 243))
     draw.rectangle([left, top, left + max(1, round((right - left) * cost)), top + 14], fill=cost_colour(cost))
     limit = left + round((right - left) * animation.threshold)
     draw.line([limit, top - 3, limit, top + 17], fill=_INK)
     draw.text((right + 8, top - 2), f"{cost:.2f}", _INK, font)
     forbidden = cost > animation.threshold
-    word = "learned cost: forbidden" if forbidden else "learned cost: allowed"
+    if forbidden:
+        word = "learned cost: forbidden"
+    else:
+        word = "learned cost: allowed"
     draw.text((left, top + 20), word, tuple(_FORBIDDEN.tolist()) if forbidden else _GREY, small)
     _draw_band(draw, animation.costs, moment.step, width, height + _STRIP)
     return image
@@ -199,7 +214,8 @@ def _draw_band(draw: Any, costs: list[float], step: int, width: int, bottom: int
     """The cost of every step so far, along the lower edge; its full width is the whole episode."""
     draw.rectangle([0, bottom - 8, width, bottom], fill=(236, 239, 243))
     for index in range(step + 1):
-        start, end = round(width * index / len(costs)), round(width * (index + 1) / len(costs))
+        start = round(width * index / len(costs))
+        end = round(width * (index + 1) / len(costs))
         draw.rectangle([start, bottom - 8, max(start, end - 1), bottom], fill=cost_colour(costs[index]))
 
 
@@ -219,7 +235,9 @@ def _write_gif(frames: list[Any], milliseconds: int) -> bytes:
     colours = [frame.quantize(128, dither=Image.Dither.NONE) for frame in frames]
     data = _save(colours, "GIF", milliseconds, {"optimize": True})
     small = len(data) <= MOST_BYTES or len(frames) < 3
-    return data if small else _write_gif(frames[::2], milliseconds * 2)
+    if small:
+        return data
+    return _write_gif(frames[::2], milliseconds * 2)
 
 
 def _save(frames: list[Any], form: str, milliseconds: int, options: dict[str, Any]) -> bytes:

@@ -10,12 +10,17 @@ from icrl.constraint.learned import LearnedConstraint
 from icrl.report.canvas import blank_figure, save_figure
 from icrl.tasks.lap_grid import NUM_CELLS, cell_to_observation, draw_lap_grid
 from icrl.tasks.task import Scenario
-from icrl.types import AnyArray, FloatArray, Trajectories
+from icrl.trajectories import along
+from icrl.types import AnyArray, FloatArray, Pairs, Trajectories
 from icrl.words import one_line
 
 _TITLES = ("true constraint (never shown to the learner)", "learned constraint")
-_BINS, _POINTS, _MAP_CELLS = 60, 200, 100
-_MOST_PANELS, _MOST_PATHS, _MOST_STATES = 6, 10, 16
+_BINS = 60
+_POINTS = 200
+_MAP_CELLS = 100
+_MOST_PANELS = 6
+_MOST_PATHS = 10
+_MOST_STATES = 16
 
 
 def draw_constraint(
@@ -30,7 +35,9 @@ def draw_constraint(
 def _drawing_of(scenario: Scenario) -> Callable[..., None]:
     if scenario.task.name == "lap-grid":
         return _draw_lap
-    return _draw_plane if {"x", "y"} <= set(scenario.task.observation_names) else _draw_slices
+    if {"x", "y"} <= set(scenario.task.observation_names):
+        return _draw_plane
+    return _draw_slices
 
 
 def _draw_lap(
@@ -98,7 +105,10 @@ def _draw_slices(
     numeric = [i for i, c in enumerate(features.columns) if c < features.num_observations or not features.discrete]
     slices = [_slice(scenario, constraint, demos, samples, features.columns[i]) for i in numeric]
     order = np.argsort([-np.ptp(s.feasibility) for s in slices], kind="stable")[:_MOST_PANELS]
-    shape = (2, 3) if len(order) > 3 else (1, max(len(order), 1))
+    if len(order) > 3:
+        shape = (2, 3)
+    else:
+        shape = (1, max(len(order), 1))
     grid = np.atleast_1d(figure.subplots(*shape, sharey=True)).ravel()
     for axes, index in zip(grid, sorted(order), strict=False):
         _draw_slice(axes, slices[index], one_line(features.names[numeric[index]]))
@@ -136,15 +146,12 @@ def _slice(
 ) -> _Slice:
     seen = tuple(_full(*_pairs(trajectories), column) for trajectories in (demos, samples))
     values = np.linspace(*_range(np.concatenate(seen)), _POINTS)
-    some = _some_pairs(demos, samples)
-    observations, actions = (np.repeat(part[None], _POINTS, axis=0) for part in some)  # [points, n, .]
-    width = observations.shape[-1]
-    if column < width:
-        observations[..., column] = values[:, None]
-    else:
-        actions[..., column - width] = values[:, None]
-    feasibility = np.mean(constraint.feasibility(observations, actions), axis=1)
-    violates = np.mean(scenario.violates(observations, actions), axis=1) if scenario.truth_known else None
+    observations, actions = _some_pairs(demos, samples)
+    moved = along(Pairs(observations=observations, actions=actions), column, values)  # [points, n, .]
+    feasibility = np.mean(constraint.feasibility(moved.observations, moved.actions), axis=1)
+    violates = None
+    if scenario.truth_known:
+        violates = np.mean(scenario.violates(moved.observations, moved.actions), axis=1)
     return _Slice(values, feasibility, violates, (seen[0], seen[1]))
 
 
@@ -165,7 +172,8 @@ def _draw_slice(axes: Any, part: _Slice, name: str) -> None:
 
 def _range(seen: FloatArray) -> tuple[float, float]:
     """The range of what was seen, widened on both sides: what is forbidden begins where the expert turned back."""
-    low, high = float(seen.min()), float(seen.max())
+    low = float(seen.min())
+    high = float(seen.max())
     margin = 0.35 * (high - low) or 1.0
     return low - margin, high + margin
 

@@ -67,10 +67,10 @@ def interval_lines(interval: OpenInterval, condition: Condition, turning: tuple[
         lines = [f"No threshold on {name} explains the evidence without forbidding demonstrations:"]
     lines.append(f"  {interval.proven:.4g} is the {lowest} {name} of the demonstrations, which obey the constraint;")
     if interval.needed is None:
-        lines.append("  nothing bounds the other side: ζ convicts no recorded episode.")
+        lines.append("  nothing bounds the other side: ζ flags no recorded episode.")
     else:
         lines.append(
-            f"  {interval.needed:.4g} is as far as {EXPLAINED:.0%} of the {interval.convicted_episodes} convicted "
+            f"  {interval.needed:.4g} is as far as {EXPLAINED:.0%} of the {interval.flagged_episodes} flagged "
             f"episodes go: a threshold {beyond} it would leave more of them unexplained."
         )
     if interval.bulk is not None:

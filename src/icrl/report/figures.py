@@ -8,25 +8,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from icrl.experiment.suite.statistics import interquartile_mean, standard_error, stratified_bootstrap
+from icrl.methods.references import EXPERT_AGENT, NOMINAL_AGENT
 from icrl.report.canvas import blank_figure, save_figure
+from icrl.report.looks import colours
 from icrl.report.records import Group
-from icrl.types import FloatArray
+from icrl.types import EXPERT, FloatArray
+from icrl.versions import PACKAGE
 from icrl.words import one_line
 
-_COLOURS = {
-    "icrl": "#0072B2", "icrl-long": "#0072B2", "paper": "#D55E00", "binary-classifier": "#009E73",
-    "gail-constraint": "#CC79A7", "nominal": "#7A7A7A", "expert": "#111111", "source-icrl": "#0072B2",
-    "source-binary-classifier": "#009E73", "source-gail-constraint": "#CC79A7",
-    "icrl-lagrangian": "#56B4E9",
-}  # fmt: skip
-_OTHER_COLOURS = ("#E69F00", "#332288", "#882255", "#117733")
-"""Okabe and Ito's palette and Tol's: told apart by colour-blind readers too."""
-_EXPERT, _FORBIDDEN = "#111111", "#B22222"
+_EXPERT = str(EXPERT_AGENT.colour)
+_FORBIDDEN = "#B22222"
 _STYLE = {
     "font.family": "DejaVu Sans", "font.size": 11, "axes.titlesize": 12, "axes.labelsize": 11, "legend.fontsize": 10,
     "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#444444", "axes.linewidth": 0.8,
     "axes.grid": True, "grid.color": "#E4E4E4", "grid.linewidth": 0.7, "axes.axisbelow": True,
-    "xtick.color": "#444444", "ytick.color": "#444444", "svg.hashsalt": "icrl", "svg.fonttype": "path",
+    "xtick.color": "#444444", "ytick.color": "#444444", "svg.hashsalt": PACKAGE, "svg.fonttype": "path",
 }  # fmt: skip
 
 
@@ -54,13 +50,6 @@ class ZetaOverX(NamedTuple):
     agent_x: FloatArray
 
 
-def colours(groups: Sequence[Group]) -> dict[str, str]:
-    """A colour for every label; known labels always have the same."""
-    others = [group.label for group in groups if group.label not in _COLOURS]
-    spare = {label: _OTHER_COLOURS[i % len(_OTHER_COLOURS)] for i, label in enumerate(dict.fromkeys(others))}
-    return _COLOURS | spare
-
-
 def common_curves(group: Group, name: str) -> Curves | None:
     """A metric of the finished runs, interpolated to the steps that all of them cover; None: nothing to draw."""
     series = [
@@ -71,15 +60,18 @@ def common_curves(group: Group, name: str) -> Curves | None:
     series = [(steps, values) for steps, values in series if len(steps) > 0]
     if not series:
         return None
-    low, high = max(s[0] for s, _ in series), min(s[-1] for s, _ in series)
+    low = max(s[0] for s, _ in series)
+    high = min(s[-1] for s, _ in series)
     union = np.unique(np.concatenate([s for s, _ in series]))
     steps = union[(union >= low) & (union <= high)]
-    return Curves(steps, np.stack([np.interp(steps, s, v) for s, v in series])) if len(steps) else None
+    if len(steps):
+        return Curves(steps, np.stack([np.interp(steps, s, v) for s, v in series]))
+    return None
 
 
 def draw_learning_curves(groups: Sequence[Group], references: dict[str, dict[str, float]], path: Path) -> list[Path]:
     """True return and violation rate against environment steps: mean, standard error, every seed, references."""
-    palette = colours(groups)
+    palette = colours(group.label for group in groups)
     with figure_file(path, (10.5, 4.5)) as figure:
         panels = figure.subplots(1, 2)
         for axes, name in zip(panels, ("true_return", "violation_rate"), strict=True):
@@ -102,14 +94,14 @@ def draw_learning_curves(groups: Sequence[Group], references: dict[str, dict[str
 def draw_final_scores(groups: Sequence[Group], references: dict[str, dict[str, float]], path: Path) -> list[Path]:
     """Every seed's final scores as a dot; the IQM and its 95 % interval as a bar."""
     drawn = [group for group in groups if group.finished]
-    palette = colours(groups)
+    palette = colours(group.label for group in groups)
     with figure_file(path, (10.5, 1.3 + 0.5 * len(drawn))) as figure:
         panels = figure.subplots(1, 2, sharey=True)
         for axes, name in zip(panels, ("true_return", "violation_rate"), strict=True):
             for row, group in enumerate(drawn):
                 _draw_strip(axes, row, group.values(name), palette[group.label])
-            if "expert" in references:
-                axes.axvline(references["expert"][name], color=_EXPERT, lw=1.3, dashes=(5, 3), zorder=1.5)
+            if EXPERT in references:
+                axes.axvline(references[EXPERT][name], color=_EXPERT, lw=1.3, dashes=(5, 3), zorder=1.5)
             axes.grid(axis="y", visible=False)
         panels[0].set_yticks(range(len(drawn)), [f"{group.name}, n = {len(group.finished)}" for group in drawn])
         panels[0].set(xlabel="final true return (dashed: expert)", ylim=(len(drawn) - 0.5, -0.5))
@@ -128,13 +120,13 @@ def draw_zeta_over_x(task: str, views: Sequence[ZetaOverX], truth: str, path: Pa
             for axes in (above, below):
                 axes.fill_between(view.x, 0, 1, where=view.forbidden > 0.5, transform=axes.get_xaxis_transform(),
                                   color=_FORBIDDEN, alpha=0.10, lw=0, label="truly forbidden")  # fmt: skip
-            colour = _COLOURS.get(view.label, _OTHER_COLOURS[0])
+            colour = colours([view.label])[view.label]
             above.plot(view.x, view.zeta.T, color=colour, lw=0.8, alpha=0.35)
             above.plot(view.x, view.zeta.mean(axis=0), color=colour, lw=2.4, label="ζ: mean, and every seed")
             above.axhline(0.5, color="#888888", lw=0.8, ls=":")
             title = f"{view.name}, n = {len(view.zeta)}".replace(", ", "\n", 1)
             above.set(title=title, ylim=(-0.03, 1.05), xlim=(view.x[0], view.x[-1]))
-            for values, shade, label in ((view.expert_x, _EXPERT, "expert"), (view.agent_x, colour, "agents")):
+            for values, shade, label in ((view.expert_x, _EXPERT, EXPERT), (view.agent_x, colour, "agents")):
                 _draw_histogram(below, values, view.x, shade, label)
             below.set(xlabel="x")
         grid[0, 0].set_ylabel("feasibility ζ")
@@ -149,9 +141,10 @@ def draw_zeta_over_x(task: str, views: Sequence[ZetaOverX], truth: str, path: Pa
 
 def draw_references(axes: Any, references: dict[str, dict[str, float]], name: str) -> None:
     """A level line for each reference agent's final score."""
-    for reference, dashes, colour in (("expert", (5, 3), _EXPERT), ("nominal", (1, 2), _COLOURS["nominal"])):
+    for agent, dashes in ((EXPERT_AGENT, (5, 3)), (NOMINAL_AGENT, (1, 2))):
+        reference = agent.name
         if reference in references:
-            axes.axhline(references[reference][name], color=colour, lw=1.3, dashes=dashes, zorder=1.5,
+            axes.axhline(references[reference][name], color=agent.colour, lw=1.3, dashes=dashes, zorder=1.5,
                          label=f"{reference} (reference)")  # fmt: skip
 
 
@@ -169,7 +162,10 @@ def draw_band(axes: Any, curves: Curves, colour: str, label: str) -> None:
 def _draw_strip(axes: Any, row: int, values: FloatArray, colour: str) -> None:
     interval = stratified_bootstrap([values], interquartile_mean, resamples=2_000)
     # dots are spread in seed order, so that seeds with the same score stay visible
-    heights = row + np.linspace(-0.22, 0.22, len(values)) if len(values) > 1 else np.array([row])
+    if len(values) > 1:
+        heights = row + np.linspace(-0.22, 0.22, len(values))
+    else:
+        heights = np.array([row])
     if len(values) > 1:  # one seed says nothing of how far seeds differ
         ends = [interval.low, interval.high]
         axes.plot(ends, [row, row], color=colour, lw=9, alpha=0.25, solid_capstyle="butt")

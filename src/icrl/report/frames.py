@@ -28,7 +28,8 @@ def load_results(*directories: str | Path, rounds: bool = False) -> "pandas.Data
     groups = read_groups([Path(directory) for directory in directories])
     rows: list[dict[str, Any]] = []
     for run in (run for group in groups for run in group.runs):
-        start, settings = _identity(run), _flat(run.config.get("config") or {}, "config/")
+        start = _identity(run)
+        settings = _flat(run.config.get("config") or {}, "config/")
         if rounds:
             rows += [{**start, **metrics, **settings} for metrics in run.metrics]
         else:

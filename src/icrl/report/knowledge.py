@@ -44,7 +44,10 @@ def judge_all(groups: Sequence[Group], scenario: Scenario, demos: Demonstrations
     if pairs is None:
         return found
     names = scenario.task.observation_names
-    column = names.index(_X) if _X in names else None
+    if _X in names:
+        column = names.index(_X)
+    else:
+        column = None
     for group in groups:
         for run in group.finished:
             if not (run.directory / CONSTRAINT).is_dir():
@@ -60,11 +63,16 @@ def judge_all(groups: Sequence[Group], scenario: Scenario, demos: Demonstrations
 
 def common_pairs(groups: Sequence[Group], demos: Demonstrations | None) -> Pairs | None:
     """As many pairs of every run that kept a record as of the demonstrations, evenly spread over each."""
-    parts = [] if demos is None else [pairs_of(demos.trajectories)]
+    if demos is None:
+        parts = []
+    else:
+        parts = [pairs_of(demos.trajectories)]
     for run in (run for group in groups for run in group.finished):
         if (run.directory / VISITED).exists():
             parts.append(load_visited(run.directory / VISITED).pairs())
-    return join_pairs([_spread(part) for part in parts]) if parts else None
+    if parts:
+        return join_pairs([_spread(part) for part in parts])
+    return None
 
 
 def _spread(pairs: Pairs) -> Pairs:
@@ -99,7 +107,10 @@ def seeds_table(groups: Sequence[Group], known: Known, expert: float | None, for
             scores = run.scores or {}
             total = float(scores["true_return"])
             here = known.get((group.label, run.seed), {})
-            ratio = f"{total / expert:.3f}" if expert else "-"
+            if expert:
+                ratio = f"{total / expert:.3f}"
+            else:
+                ratio = "-"
             rows.append([
                 in_markdown(group.name), str(run.seed), f"{total:,.1f}", ratio, f"{scores['violation_rate']:.4f}",
                 _number(forbidden.get((group.label, run.seed))),
@@ -116,7 +127,8 @@ def _seeds_without_truth(groups: Sequence[Group]) -> Table:
     rows = []
     for group in groups:
         for run in group.finished:
-            scores, judged = run.scores or {}, run.constraint_scores
+            scores = run.scores or {}
+            judged = run.constraint_scores
             rows.append([
                 in_markdown(group.name), str(run.seed), f"{scores['nominal_return']:,.1f}",
                 _number(judged.get("agent_steps_forbidden")), _number(judged.get("expert_steps_forbidden")),
@@ -129,7 +141,10 @@ def _seeds_without_truth(groups: Sequence[Group]) -> Table:
 def knowledge_note(scenario: Scenario, demos: Demonstrations | None, transferred: bool = False) -> str:
     """How to read both tables; where there is an x, also what the demonstrations leave open (of a constraint that was
     learned elsewhere these ones say nothing)."""
-    shown = "" if demos is None else f"{_PAIRS:,} of the demonstrations and "
+    if demos is None:
+        shown = ""
+    else:
+        shown = f"{_PAIRS:,} of the demonstrations and "
     text = (
         f"All constraints are judged on the same pairs: {shown}{_PAIRS:,} of what the agents of "
         "every run of this report did. Hit rate: share of the forbidden pairs that are judged infeasible; "
@@ -158,7 +173,10 @@ def _spread_of(values: Sequence[float | None]) -> str:
     numbers = [value for value in values if value is not None]
     if not numbers:
         return "-"
-    few = "" if len(numbers) == len(values) else f", {len(numbers)} of {len(values)} seeds"
+    if len(numbers) == len(values):
+        few = ""
+    else:
+        few = f", {len(numbers)} of {len(values)} seeds"
     return f"{_number(float(np.mean(numbers)))} ({_number(min(numbers))} to {_number(max(numbers))}{few})"
 
 

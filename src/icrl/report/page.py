@@ -25,7 +25,6 @@ from icrl.experiment.run.inputs import (
 from icrl.experiment.suite.suite import COMMAND
 from icrl.files import make_folder, write_whole
 from icrl.json_files import write_json
-from icrl.presets import EXPERT
 from icrl.report.ablation import ablation_note, ablation_table, cells_of, draw_ablation
 from icrl.report.cells import fenced
 from icrl.report.figures import ZetaOverX, draw_final_scores, draw_learning_curves, draw_zeta_over_x
@@ -35,8 +34,8 @@ from icrl.report.table import Forbidden, expert_level, nominal_rate, notes, summ
 from icrl.report.task_report import NamedTable, TaskReport
 from icrl.report.web.page import write_page
 from icrl.tasks.task import Scenario
-from icrl.trajectories import join
-from icrl.types import AnyArray, FloatArray, Trajectories
+from icrl.trajectories import along, join, join_pairs, pairs_of
+from icrl.types import EXPERT, NOMINAL, FloatArray, Pairs, Trajectories
 from icrl.words import in_markdown, one_line
 
 TABLE, PAGE, RUN_PAGE = "table.md", "index.html", "report.html"
@@ -219,7 +218,7 @@ def references_of(groups: Sequence[Group], demos: Demonstrations | None) -> dict
     """Scores of expert and nominal agent by the demos' card, except where runs of the same are in the report."""
     found = {} if demos is None else demos.card.get("references", {})
     shown = {group.label for group in groups if group.finished}
-    return {name: found[name] for name in ("expert", "nominal") if name in found and name not in shown}
+    return {name: found[name] for name in (EXPERT, NOMINAL) if name in found and name not in shown}
 
 
 def expert_line(groups: Sequence[Group]) -> dict[str, dict[str, float]]:
@@ -273,9 +272,9 @@ def _zeta_over_x(
 ) -> ZetaOverX:
     zeta, forbidden = [], np.zeros(len(x))
     for constraint, agent in zip(constraints, agents, strict=True):
-        observations, actions = _along_x([expert, agent], column, x)  # [K, P, o], [K, P, ...]
-        zeta.append(constraint.feasibility(observations, actions).mean(axis=1))
-        forbidden += scenario.violates(observations, actions).mean(axis=1) / len(agents)
+        moved = along(_some_steps([expert, agent]), column, x)  # [K, P, o], [K, P, ...]
+        zeta.append(constraint.feasibility(moved.observations, moved.actions).mean(axis=1))
+        forbidden += scenario.violates(moved.observations, moved.actions).mean(axis=1) / len(agents)
     agent_x = np.concatenate([_x_of(agent, column) for agent in agents])
     return ZetaOverX(group.name, group.label, x, np.stack(zeta), forbidden, _x_of(expert, column), agent_x)
 
@@ -305,14 +304,12 @@ def _axis(visited: FloatArray, constraints: list[LearnedConstraint]) -> FloatArr
     return np.linspace(max(low - pad, lower), min(high + pad, upper), _POINTS)
 
 
-def _along_x(pools: list[Trajectories], column: int, x: FloatArray) -> tuple[AnyArray, AnyArray]:
-    """Pairs from the pools in equal parts, with x put in the place of their own: [K, P, o] and [K, P, ...]."""
+def _some_steps(pools: list[Trajectories]) -> Pairs:
+    """Pairs from the pools in equal parts."""
     rng = np.random.default_rng(0)
     parts = []
     for pool in pools:
         chosen = rng.integers(pool.num_steps, size=_STATES // len(pools))
-        parts.append((pool.observations[pool.mask][chosen], pool.actions[pool.mask][chosen]))
-    observations = np.repeat(np.concatenate([o for o, _ in parts])[None], len(x), axis=0)
-    actions = np.repeat(np.concatenate([a for _, a in parts])[None], len(x), axis=0)
-    observations[..., column] = x[:, None]
-    return observations, actions
+        steps = pairs_of(pool)
+        parts.append(Pairs(observations=steps.observations[chosen], actions=steps.actions[chosen]))
+    return join_pairs(parts)

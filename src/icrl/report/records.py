@@ -13,23 +13,8 @@ from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, ERROR, S
 from icrl.experiment.suite.display import last_words
 from icrl.experiment.suite.suite import COMMAND
 from icrl.files import MOST_JSON_BYTES, read_bytes
+from icrl.report.looks import default_label, rank, written
 from icrl.types import FloatArray
-from icrl.words import one_line
-
-NAMES = {
-    "icrl": "ICRL (ours)",
-    "icrl-long": "ICRL (ours), 3x steps",
-    "paper": "ICRL (paper's settings)",
-    "gail-constraint": "GAIL constraint",
-    "binary-classifier": "binary classifier",
-    "source-icrl": "ICRL (ours), source of a transfer",
-    "source-gail-constraint": "GAIL constraint, source of a transfer",
-    "source-binary-classifier": "binary classifier, source of a transfer",
-    "icrl-lagrangian": "ICRL's ζ, Lagrangian agent",
-    "nominal": "nominal (no constraint)",
-    "expert": "expert (knows the constraint)",
-}
-"""How the known labels are written, in the order in which they are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +52,9 @@ class RunRecord:
     def verdict(self) -> str | None:
         """How far to trust the run's constraint, where it was judged."""
         trust = self.evaluation.get("trust", {})
-        return str(trust["verdict"]) if "verdict" in trust else None
+        if "verdict" in trust:
+            return str(trust["verdict"])
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +68,7 @@ class Group:
     @property
     def name(self) -> str:
         """As written in tables and legends."""
-        return NAMES.get(self.label, one_line(self.label))
+        return written(self.label)
 
     @property
     def finished(self) -> list[RunRecord]:
@@ -116,7 +103,7 @@ def read_groups(directories: Sequence[Path]) -> list[Group]:
         )
     _require_distinct(runs)
     _require_one_engine(runs)
-    keys = sorted({(run.task, run.label) for run in runs}, key=lambda key: (key[0], _rank(key[1]), _natural(key[1])))
+    keys = sorted({(run.task, run.label) for run in runs}, key=lambda key: (key[0], rank(key[1]), _natural(key[1])))
     return [
         Group(
             task=task,
@@ -164,7 +151,8 @@ def _read(path: Path) -> RunRecord:
     config = run.config()
     try:
         label = config.get("label") or _default_label(config)
-        task, seed = str(config["task"]), int(config["seed"])
+        task = str(config["task"])
+        seed = int(config["seed"])
     except KeyError as error:
         raise InputError(f"{path / CONFIG} has no entry {error}: expected the configuration of a run.") from error
     return RunRecord(
@@ -181,16 +169,11 @@ def _read(path: Path) -> RunRecord:
 
 def _default_label(config: dict[str, Any]) -> str:
     """Of a run that no suite named: as the suites that ship would have named it; a transfer by what it was given."""
-    method, preset = str(config["method"]), str(config["preset"])
-    label = method if preset == "default" else preset if method == "icrl" else f"{method} ({preset})"
+    label = default_label(str(config["method"]), str(config["preset"]))
     if config.get("constraint") is None:
         return label
     given = Path(config["constraint"])
     return f"{label} from {given.parent if given.name == CONSTRAINT else given}"
-
-
-def _rank(label: str) -> int:
-    return list(NAMES).index(label) if label in NAMES else len(NAMES)
 
 
 def _natural(label: str) -> list[tuple[str, int]]:

@@ -12,7 +12,8 @@ from rich.table import Table
 from icrl.demos.dataset import Demonstrations
 from icrl.evaluate import Truth
 from icrl.experiment.directory.run_directory import RunDirectory
-from icrl.experiment.run.methods import Snapshot
+from icrl.methods.learners import Snapshot
+from icrl.methods.references import EXPERT_AGENT, NOMINAL_AGENT
 from icrl.report.constraint_picture import draw_constraint
 from icrl.tasks.task import Scenario, Task
 from icrl.trajectories import select
@@ -26,7 +27,10 @@ def write_pictures(scenario: Scenario, demos: Demonstrations | None, last: Snaps
         return []
     path = directory / "constraint.png"
     nobody = select(last.samples, np.zeros(last.samples.num_trajectories, np.bool_))
-    shown = nobody if demos is None else demos.trajectories
+    if demos is None:
+        shown = nobody
+    else:
+        shown = demos.trajectories
     draw_constraint(scenario, last.constraint, shown, last.samples, path)
     return [path]
 
@@ -35,7 +39,9 @@ def picture_of(scenario: Scenario, demos: Demonstrations | None, last: Snapshot)
     """ζ after a round as PNG; None: the method learns none."""
     with TemporaryDirectory() as folder:
         pictures = write_pictures(scenario, demos, last, Path(folder))
-        return pictures[0].read_bytes() if pictures else None
+        if pictures:
+            return pictures[0].read_bytes()
+        return None
 
 
 def print_scores(
@@ -65,7 +71,10 @@ def _print_without_truth(scores: Scores, demos: Demonstrations | None, directory
     table = _table("return", "steps an episode", "judged infeasible")
 
     def row(name: str, mean_return: float | None, steps: float, share: float | None) -> None:
-        shown = "unknown" if mean_return is None else f"{mean_return:,.1f}"
+        if mean_return is None:
+            shown = "unknown"
+        else:
+            shown = f"{mean_return:,.1f}"
         table.add_row(name, shown, f"{steps:,.1f}", "-" if share is None else f"{share:.4f}")
 
     agent = judged.get("agent_steps_forbidden")
@@ -89,7 +98,10 @@ def print_played(played: Trajectories, demos: Demonstrations | None, console: Co
     episodes = f"this run ({played.num_trajectories} episodes)"
     table.add_row(episodes, f"{played.returns.mean():,.1f}", f"{played.lengths.mean():,.1f}")
     if demos is not None:
-        mean = f"{demos.trajectories.returns.mean():,.1f}" if demos.has_rewards else "unknown"
+        if demos.has_rewards:
+            mean = f"{demos.trajectories.returns.mean():,.1f}"
+        else:
+            mean = "unknown"
         table.add_row("demonstrations", mean, f"{demos.trajectories.lengths.mean():,.1f}")
     console.print(table)
     say(console, "The true constraint is not known here; if you know it: --truth module:function")
@@ -136,7 +148,10 @@ def print_tasks(scenarios: list[Scenario], console: Console) -> None:
     for scenario in scenarios:
         task = scenario.task
         action = f"{len(task.action_names)} {'choices' if task.discrete else 'numbers'}"
-        shipped = "shipped" if scenario.demos else "-"
+        if scenario.demos:
+            shipped = "shipped"
+        else:
+            shipped = "-"
         table.add_row(task.name, str(len(task.observation_names)), action, str(task.horizon), shipped, task.description)
     console.print(table)
 
@@ -156,6 +171,7 @@ def _add(table: Table, name: str, true_return: float, violation_rate: float) -> 
 def _add_references(table: Table, card: dict[str, Any]) -> None:
     """Expert and nominal agents as the demonstrations' card records them."""
     references: dict[str, dict[str, Any]] = card.get("references", {})
-    for name, meaning in (("expert", "expert (knows the constraint)"), ("nominal", "nominal (no constraint)")):
-        if name in references:
-            _add(table, meaning, references[name]["true_return"], references[name]["violation_rate"])
+    for agent in (EXPERT_AGENT, NOMINAL_AGENT):
+        if agent.name in references:
+            score = references[agent.name]
+            _add(table, agent.label, score["true_return"], score["violation_rate"])

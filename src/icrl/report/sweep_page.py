@@ -13,7 +13,10 @@ from icrl.report.web.markup import Html, element, joined, table_element
 from icrl.report.web.page import document
 from icrl.words import in_markdown, one_line
 
-PAGE, TABLE, CSV, BEST = "index.html", "table.md", "trials.csv", "best.toml"
+PAGE = "index.html"
+TABLE = "table.md"
+CSV = "trials.csv"
+BEST = "best.toml"
 _PARTS = ("demonstrations_allowed", "returns_matched", "evidence_explained", "seeds_agree")
 _TRUTH_WARNING = (
     "Judged by the truth, which nobody has outside research: these settings are chosen with knowledge that no user "
@@ -82,7 +85,10 @@ def _trials_table(sweep: Sweep, trials: list[Any]) -> Table:
         if reason is not None:
             state = f"failed: {in_markdown(reason)}"
         found = worth(trial)
-        value = "-" if found is None else f"{found:.4f}"
+        if found is None:
+            value = "-"
+        else:
+            value = f"{found:.4f}"
         settings = [_cell(trial.params.get(name)) for name in names]
         rows.append(
             [

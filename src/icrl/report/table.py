@@ -12,10 +12,9 @@ from icrl.experiment.suite.statistics import (
     standard_error,
     stratified_bootstrap,
 )
-from icrl.presets import EXPERT, NOMINAL
 from icrl.report.cells import Table
 from icrl.report.records import Group, steps_planned
-from icrl.types import FloatArray
+from icrl.types import EXPERT, NOMINAL, FloatArray
 from icrl.words import in_markdown
 
 Forbidden = dict[tuple[str, int], float]
@@ -34,7 +33,7 @@ _TRUTH_NOTE = (
     "True return: mean return in the constrained world, where a violation ends the episode; violation rate: share "
     "of steps that violate in the nominal world; both of the stochastic policy at the end of training. Ratio to "
     "expert: mean true return over that of the expert's runs where the table has some, else over the mean return "
-    "of the demonstrations. Expert steps forbidden: share of the expert's lawful steps (its runs', else "
+    "of the demonstrations. Expert steps forbidden: share of the expert's feasible steps (its runs', else "
     "the demonstrations') with cost 1 − ζ above ½; mean over seeds, and the worst seed in brackets. Collapsed: the "
     "agent violates at least half as often as agents that know of no constraint (the nominal ones of the table); where "
     "there are none, on more than half of its steps. P(better): chance that a seed of the row has a higher true return "
@@ -59,7 +58,8 @@ def summary_table(
     """One task's groups and its reference agents as rows; the first group is the one the others are compared with."""
     if not truth_known(groups):
         return Table(HEADERS_WITHOUT_TRUTH, [_row_without_truth(group) for group in groups])
-    first, expert = groups[0], expert_level(groups)
+    first = groups[0]
+    expert = expert_level(groups)
     nominal = nominal_rate(groups, references)
     headers = [header.format(in_markdown(first.name)) for header in HEADERS]
     shares = {
@@ -142,10 +142,12 @@ def nominal_rate(groups: Sequence[Group], references: dict[str, dict[str, float]
 
 
 def _row(group: Group, first: Group, expert: float | None, forbidden: FloatArray, nominal: float | None) -> list[str]:
-    name, failed = in_markdown(group.name), str(len(group.failed))
+    name = in_markdown(group.name)
+    failed = str(len(group.failed))
     if not group.finished:
         return [name, "0", failed, *["-"] * 10]
-    returns, rates = group.values("true_return"), group.values("violation_rate")
+    returns = group.values("true_return")
+    rates = group.values("violation_rate")
     better = "-"
     if group is not first and first.finished:
         better = f"{probability_of_improvement(returns, first.values('true_return')):.2f}"
@@ -167,7 +169,8 @@ def _row(group: Group, first: Group, expert: float | None, forbidden: FloatArray
 
 
 def _row_without_truth(group: Group) -> list[str]:
-    name, failed = in_markdown(group.name), str(len(group.failed))
+    name = in_markdown(group.name)
+    failed = str(len(group.failed))
     if not group.finished:
         return [name, "0", failed, *["-"] * 8]
     returns = group.values("nominal_return")
@@ -190,7 +193,9 @@ def _row_without_truth(group: Group) -> list[str]:
 def _mean_share(group: Group, name: str) -> str:
     found = [run.constraint_scores.get(name) for run in group.finished]
     shares = [share for share in found if share is not None]
-    return f"{np.mean(shares):.4f}" if shares else "-"
+    if shares:
+        return f"{np.mean(shares):.4f}"
+    return "-"
 
 
 def _with_error(values: FloatArray) -> str:
@@ -225,11 +230,15 @@ def expert_level(groups: Sequence[Group]) -> float | None:
     if experts:
         return float(experts[0].values("true_return").mean())
     found = [run.scores["expert_return"] for group in groups for run in group.finished if run.scores is not None]
-    return None if not found or found[0] is None else float(found[0])
+    if not found or found[0] is None:
+        return None
+    return float(found[0])
 
 
 def _ratio(value: float, expert: float | None) -> str:
-    return f"{value / expert:.3f}" if expert else "-"
+    if expert:
+        return f"{value / expert:.3f}"
+    return "-"
 
 
 def _number(value: float) -> str:

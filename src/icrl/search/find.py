@@ -28,8 +28,8 @@ _VETO = 0.8
 _MOST_CANDIDATES = 8
 _WORTH_A_LOOK = 0.4
 """Candidates score at least so much of what the best does."""
-AS_MUCH = 0.08
-"""Two scores that differ by less are the same."""
+AS_MUCH = 0.85
+"""A part of a set of axes that scores at least this share of what the whole does may stand for it."""
 _NEARLY = 0.05
 """A part of a set of axes that explains less by no more than this explains as much."""
 _NEVER = np.iinfo(np.int64).max
@@ -98,7 +98,7 @@ def parts_of(whole: Candidate, candidates: list[Candidate]) -> list[Candidate]:
         for other in candidates
         if set(other.axes) < set(whole.axes)
         and not other.vetoed
-        and other.score >= whole.score - AS_MUCH
+        and other.score >= AS_MUCH * whole.score
         and other.explained >= whole.explained - _NEARLY
     ]
     return sorted(parts, key=lambda part: (len(part.axes), -part.score))

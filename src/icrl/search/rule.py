@@ -182,7 +182,7 @@ def _first_that_matters(
         if part.axes not in tried:
             tried[part.axes] = _tried(problem, question, part)
         simpler = tried[part.axes]
-        if simpler.candidate.worth >= best.candidate.worth - AS_MUCH:
+        if simpler.candidate.worth >= AS_MUCH * best.candidate.worth:
             best = simpler
             break
     known = sorted((rule.candidate for rule in tried.values()), key=lambda other: -other.worth)

@@ -54,7 +54,10 @@ def pair_features(mdp: TabularMDP, feature_names: tuple[str, ...] | None = None)
     seen = np.broadcast_to(scaled[:, None, :], (num_states, num_actions, scaled.shape[1]))
     done = np.broadcast_to(np.eye(num_actions), (num_states, num_actions, num_actions))
     known = mdp.observation_names + mdp.action_names
-    columns = known if feature_names is None else feature_names
+    if feature_names is None:
+        columns = known
+    else:
+        columns = feature_names
     for name in columns:
         if name not in known:
             raise unknown_name("feature", name, known)
@@ -123,10 +126,12 @@ def _maximise(
         if moved is None:
             break
         new_slope = gradient(moved)
-        step, bend = moved - theta, slope - new_slope
+        step = moved - theta
+        bend = slope - new_slope
         if step @ bend > 1e-10 * np.linalg.norm(step) * np.linalg.norm(bend):
             memory.append((step, bend))
-        theta, slope = moved, new_slope
+        theta = moved
+        slope = new_slope
     return theta, trace
 
 
@@ -138,7 +143,8 @@ def _climb(
     trace: list[tuple[float, float]],
 ) -> FloatArray | None:
     """θ + 2⁻ᵏ d for the first k that raises the objective enough (noted in `trace`); None if none does."""
-    last, promise = trace[-1][0], SUFFICIENT_RISE * float(slope @ direction)
+    last = trace[-1][0]
+    promise = SUFFICIENT_RISE * float(slope @ direction)
     for size in 0.5 ** np.arange(MAX_HALVINGS):
         reached = objective(theta + size * direction)
         if reached[0] > last + size * promise:
@@ -151,7 +157,8 @@ def _direction(slope: FloatArray, memory: deque[tuple[FloatArray, FloatArray]]) 
     """H⁻¹ ∇J by the two-loop recursion over the remembered (step, bend); an uphill direction. Shapes: [P] -> [P]."""
     if not memory:
         return slope / max(1.0, float(np.linalg.norm(slope)))
-    direction, shares = slope, []
+    direction = slope
+    shares = []
     for step, bend in reversed(memory):
         shares.append((step @ direction) / (step @ bend))
         direction = direction - shares[-1] * bend

@@ -79,10 +79,16 @@ def infer_constraints(
     `hypotheses` defaults to every state, action and pair; `beta` is the inverse temperature of the demonstrator.
     """
     checked_walks(mdp, demos)
-    hypotheses = all_hypotheses(mdp) if hypotheses is None else tuple(hypotheses)
+    if hypotheses is None:
+        hypotheses = all_hypotheses(mdp)
+    else:
+        hypotheses = tuple(hypotheses)
     if not hypotheses:
         raise InputError("no hypotheses to choose from: give at least one, or leave them out for all of them.")
-    threshold = default_min_gain(len(hypotheses), demos.num_walks) if min_gain is None else min_gain
+    if min_gain is None:
+        threshold = default_min_gain(len(hypotheses), demos.num_walks)
+    else:
+        threshold = min_gain
     if threshold <= 0:
         raise InputError(f"min_gain must be above 0 (nats per demonstration), got {threshold}.")
 

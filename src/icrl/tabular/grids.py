@@ -70,7 +70,10 @@ def grid_from_text(
     rows = _parse(text)
     if not 0.0 <= slip <= 1.0:
         raise InputError(f"slip must be a probability in [0, 1], got {slip}.")
-    moves = {**MOVES, **DIAGONAL_MOVES} if diagonal else MOVES
+    if diagonal:
+        moves = {**MOVES, **DIAGONAL_MOVES}
+    else:
+        moves = MOVES
     cells = _cells(rows)
     symbols = np.array([rows[r][c] for r, c in cells])
     successors = _successors(cells, symbols, list(moves.values()))

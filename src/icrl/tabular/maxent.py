@@ -4,7 +4,7 @@
 
 `log_zeta` is any array [S, A] of log ζ ≤ 0: a hard constraint is −inf where forbidden (`hard_log_zeta`), no constraint
 is zeros. This is the paper's form; it is exact for deterministic dynamics. With stochastic dynamics it weighs the luck
-of the transitions by what follows (optimism); `causal.py` has the form that does not.
+of the transitions by what follows (optimism).
 """
 
 from dataclasses import dataclass
@@ -101,7 +101,8 @@ def chain_occupancies(
 def log_probabilities(mdp: TabularMDP, walks: Walks, log_zeta: FloatArray, beta: float = 1.0) -> FloatArray:
     """log p(τᵢ) for each walk, [N]; −inf for a walk that the constraint forbids."""
     checked_walks(mdp, walks)
-    s, a = walks.states, walks.actions
+    s = walks.states
+    a = walks.actions
     log_weight = beta * mdp.reward + log_zeta
     log_dynamics = _safe_log(mdp.transitions[s[:, :-1], a[:, :-1], s[:, 1:]])  # [N, T-1]
     log_unnormalised = _safe_log(mdp.start)[s[:, 0]] + np.sum(log_weight[s, a], axis=1) + np.sum(log_dynamics, axis=1)

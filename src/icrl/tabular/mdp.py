@@ -111,9 +111,15 @@ def _check_distribution(name: str, probs: FloatArray) -> None:
     if not np.all(np.isfinite(probs)) or np.any(probs < 0):
         raise InputError(f"{name} must hold probabilities >= 0, but the smallest entry is {np.min(probs)}.")
     sums = np.sum(probs, axis=-1)
-    worst = np.unravel_index(np.argmax(np.abs(sums - 1.0)), sums.shape) if sums.ndim else ()
+    if sums.ndim:
+        worst = np.unravel_index(np.argmax(np.abs(sums - 1.0)), sums.shape)
+    else:
+        worst = ()
     if abs(sums[worst] - 1.0) > 1e-9:
-        where = f" at index {tuple(int(i) for i in worst)}" if worst else ""
+        if worst:
+            where = f" at index {tuple(int(i) for i in worst)}"
+        else:
+            where = ""
         raise InputError(f"{name} must sum to 1{where}, got {float(sums[worst]):.12g}; normalise the row.")
 
 

@@ -105,7 +105,9 @@ def checked_walks(mdp: TabularMDP, walks: Walks) -> Walks:
     moves = mdp.transitions[walks.states[:, :-1], walks.actions[:, :-1], walks.states[:, 1:]]  # [N, T-1]
     if np.any(moves == 0):
         bad, step = (int(i) for i in np.argwhere(moves == 0)[0])
-        s, a, after = walks.states[bad, step], walks.actions[bad, step], walks.states[bad, step + 1]
+        s = walks.states[bad, step]
+        a = walks.actions[bad, step]
+        after = walks.states[bad, step + 1]
         raise InputError(
             f"demonstration {bad} goes from {mdp.state_names[s]} to {mdp.state_names[after]} by "
             f"{mdp.action_names[a]} at step {step}: the MDP cannot do that."

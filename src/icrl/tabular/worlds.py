@@ -23,7 +23,8 @@ from icrl.tasks import bridges_map as plane
 from icrl.types import AnyArray, FloatArray, IntArray, Trajectories
 
 SQUARE = plane.MAX_STEP
-COLUMNS, ROWS = round(plane.WIDTH / SQUARE), round(plane.HEIGHT / SQUARE)
+COLUMNS = round(plane.WIDTH / SQUARE)
+ROWS = round(plane.HEIGHT / SQUARE)
 KING_MOVES = tuple(itertools.product((-1, 0, 1), (-1, 0, 1)))
 """(columns, rows) of each move; number 4 is to stay."""
 STAY = KING_MOVES.index((0, 0))

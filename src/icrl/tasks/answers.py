@@ -37,9 +37,17 @@ def space_of(env: Env, attribute: str, name: str) -> Any:
 def names_of(env: Env, name: str) -> tuple[str, ...] | None:
     """Its attribute `feature_names`, which may be a method; None where there is none, or it is None."""
     with blamed(f"feature_names of {name}"):
-        given = env.get_wrapper_attr("feature_names") if env.has_wrapper_attr("feature_names") else None
-        given = given() if callable(given) else given
-    return None if given is None else name_list(given, f"feature_names of {name}")
+        if env.has_wrapper_attr("feature_names"):
+            given = env.get_wrapper_attr("feature_names")
+        else:
+            given = None
+        if callable(given):
+            given = given()
+        else:
+            given = given
+    if given is None:
+        return None
+    return name_list(given, f"feature_names of {name}")
 
 
 def first_observation(env: Env, answer: Any) -> FloatArray:
@@ -52,7 +60,10 @@ def first_observation(env: Env, answer: Any) -> FloatArray:
 def step_result(env: Env, answer: Any) -> tuple[FloatArray, float, bool, bool]:
     """What `step` answered: the row, the reward, whether the episode ended, whether it was cut."""
     if not isinstance(answer, tuple) or len(answer) != 5:
-        old = ": tell in place of one `done` whether it ended or was only cut" if _counted(answer) == "4 values" else ""
+        if _counted(answer) == "4 values":
+            old = ": tell in place of one `done` whether it ended or was only cut"
+        else:
+            old = ""
         raise InputError(f"step() of {called(env)} returned {_counted(answer)}, expected {_STEP}{old}.")
     observation, reward, ended, cut, _ = answer
     row = observed(env, observation)
@@ -73,7 +84,10 @@ def observed(env: Env, observation: Any) -> FloatArray:
     """An observation as a row of float32; it must have the shape that the space promises, and be finite."""
     space = env.observation_space
     try:
-        row = _one_hot(space, observation) if isinstance(space, gym.spaces.Discrete) else np.asarray(observation, _ROW)
+        if isinstance(space, gym.spaces.Discrete):
+            row = _one_hot(space, observation)
+        else:
+            row = np.asarray(observation, _ROW)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"{called(env)} gave the observation {observation!r:.60} ({type(observation).__name__}), which is not in "
@@ -126,4 +140,6 @@ def _one_hot(space: gym.spaces.Discrete, observation: Any) -> FloatArray:
 
 
 def _counted(answer: Any) -> str:
-    return f"{len(answer)} values" if isinstance(answer, tuple) else f"{type(answer).__name__}, no tuple"
+    if isinstance(answer, tuple):
+        return f"{len(answer)} values"
+    return f"{type(answer).__name__}, no tuple"

@@ -23,7 +23,9 @@ ACTION_NAMES = tuple(f"torque_{joint}" for joint in (*JOINTS[6:], *JOINTS[:6]))
 
 def reward(before: State, after: State, actions: FloatArray) -> FloatArray:
     """r = √(x'² + y'²) + 1[0.2 ≤ z' ≤ 1] − 0.5 |a|²: being far from the origin pays. Actions [E, 8] -> [E]."""
-    x, y, z = after.qpos[:, 0], after.qpos[:, 1], after.qpos[:, 2]
+    x = after.qpos[:, 0]
+    y = after.qpos[:, 1]
+    z = after.qpos[:, 2]
     healthy = (z >= 0.2) & (z <= 1.0)
     return np.asarray(np.sqrt(x * x + y * y) + healthy - 0.5 * np.einsum("ea,ea->e", actions, actions))
 
@@ -82,5 +84,8 @@ def _scenario(name: str, broken: bool, description: str) -> Scenario:
         horizon=HORIZON,
         description=description,
     )
-    demos = None if broken else "ant-wall.npz"
+    if broken:
+        demos = None
+    else:
+        demos = "ant-wall.npz"
     return Scenario(task=task, violates=truth.ant_wall, constraint="x <= -3 is forbidden", demos=demos)

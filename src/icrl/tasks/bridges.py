@@ -86,14 +86,18 @@ def draw_bridges(
     """
     from matplotlib.patches import Rectangle
 
-    left, bottom = -plane.WIDTH / 2, -plane.HEIGHT / 2
+    left = -plane.WIDTH / 2
+    bottom = -plane.HEIGHT / 2
     axes.set(xlim=(left, -left), ylim=(bottom, -bottom), aspect="equal", xticks=[], yticks=[])
     axes.add_patch(Rectangle((left, bottom), plane.WIDTH, plane.HEIGHT, fc=_LAND, lw=0, zorder=0))
     _draw_river(axes)
     if feasibility is not None:
         _draw_feasibility(axes, feasibility)
     for (x, y), label, face in ((plane.START, "S", "white"), (plane.GOAL, "G", "#f5c242")):
-        half = plane.GOAL_SIZE if label == "G" else plane.START_SPREAD
+        if label == "G":
+            half = plane.GOAL_SIZE
+        else:
+            half = plane.START_SPREAD
         axes.add_patch(Rectangle((x - half, y - half), 2 * half, 2 * half, fc=face, ec="#3c4550", lw=1.2, zorder=4))
         axes.text(x, y, label, ha="center", va="center", fontsize=10, fontweight="bold", zorder=9)
     if lion:

@@ -22,13 +22,15 @@ GOAL_SIZE = 1.0
 """Half-width of the square that counts as the goal."""
 MAX_STEP = 1.0
 """Along each axis, in one step."""
-CLOSENESS_SCALE, CLOSENESS_REWARD = 2.0, 0.1
+CLOSENESS_SCALE = 2.0
+CLOSENESS_REWARD = 0.1
 HORIZON = 60
 
 
 def is_land(positions: AnyArray) -> BoolArray:
     """Where one can stand: not in the water. [..., 2] -> [...]."""
-    x, y = positions[..., 0], positions[..., 1]
+    x = positions[..., 0]
+    y = positions[..., 1]
     over_river = (x > RIVER[0]) & (x < RIVER[1])
     on_bridge = np.zeros(np.shape(x), np.bool_)
     for low, high in (LOWER_BRIDGE, UPPER_BRIDGE):

@@ -81,7 +81,10 @@ class EnvBundle:
         for index, (env, action) in enumerate(zip(self.envs, actions, strict=True)):
             self.current = index
             self.counts[index] += 1
-            given = int(action) if action.ndim == 0 else action.astype(env.action_space.dtype)
+            if action.ndim == 0:
+                given = int(action)
+            else:
+                given = action.astype(env.action_space.dtype)
             try:
                 with blamed(f"step({given}) of {called(env)}"):
                     answer = env.step(given)
@@ -97,7 +100,10 @@ class EnvBundle:
     def where(self) -> str:
         """The episode and the step at which the environment that was called last is."""
         count = self.counts[self.current]
-        at = f"at step {count}" if count else "at its start"
+        if count:
+            at = f"at step {count}"
+        else:
+            at = "at its start"
         name = called(self.envs[self.current])
         seed = self.seeds[self.current]
         return f"{name}, the episode of seed {seed}, {at}"

@@ -25,7 +25,8 @@ def main() -> None:
     """Make the environments, then do what is asked, one request and one answer at a time."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent(int(sys.argv[1]), from_main_thread=sys.argv[2] == "1")
-    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    requests = sys.stdin.buffer
+    answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what an environment prints must not land among the answers
     bundle: EnvBundle | None = None
     failed: str | None = None

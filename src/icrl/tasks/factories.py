@@ -57,7 +57,10 @@ class FunctionEnv:
 
     def __call__(self, render_mode: str | None = None) -> Env:
         """Call the function; it is told the render mode if it has a parameter of that name."""
-        wanted = {"render_mode": render_mode} if render_mode is not None and self._takes_render_mode() else {}
+        if render_mode is not None and self._takes_render_mode():
+            wanted = {"render_mode": render_mode}
+        else:
+            wanted = {}
         with blamed(f"{self.name}()"):
             env = self.function(**wanted)
         if not isinstance(env, gym.Env):
@@ -90,7 +93,8 @@ def _blame(where: str, error: Exception) -> InputError:
     place = f"{os.path.basename(frame.filename)}, line {frame.lineno}, in {frame.name}"
     text = str(error)
     if isinstance(error, SyntaxError) and error.filename:  # what failed is the reader: the fault is in what it read
-        place, text = f"{os.path.basename(error.filename)}, line {error.lineno}", error.msg
+        place = f"{os.path.basename(error.filename)}, line {error.lineno}"
+        text = error.msg
     reason = " ".join(text.split())[:300] or "no message"
     return InputError(
         f"{where} raised {type(error).__name__}: {reason} ({place}). Mend it, or try it by itself in Python to see the "
@@ -122,20 +126,29 @@ def find_factory(name: str, horizon: int | None) -> EnvFactory:
 
 def find_function(name: str) -> Callable[..., Any]:
     """What `module:function` names; the current directory is on the path."""
-    module_name, colon, attribute = name.partition(":")
-    if not colon or not module_name or not attribute:
-        raise InputError(f"{name!r} does not name a function: expected module:function, e.g. my_package.envs:make_env.")
-    found: Any = _import(module_name, name)
-    for part in attribute.split("."):
-        if not hasattr(found, part):
-            known = [each for each in vars(found) if not each.startswith("_")] if hasattr(found, "__dict__") else []
-            raise unknown_name(f"function of {module_name}", attribute, known)
-        found = getattr(found, part)
+    found = find_object(name, "function")
     if not callable(found):
         raise InputError(
             f"{name} is {type(found).__name__}, expected a function: it is called whenever a new one is needed."
         )
     return cast(Callable[..., Any], found)
+
+
+def find_object(name: str, kind: str) -> Any:
+    """What `module:name` names, a function or another `kind` of thing; the current directory is on the path."""
+    module_name, colon, attribute = name.partition(":")
+    if not colon or not module_name or not attribute:
+        raise InputError(f"{name!r} does not name a {kind}: expected module:{kind}, e.g. my_package.mine:{kind}.")
+    found: Any = _import(module_name, name)
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            if hasattr(found, "__dict__"):
+                known = [each for each in vars(found) if not each.startswith("_")]
+            else:
+                known = []
+            raise unknown_name(f"{kind} of {module_name}", attribute, known)
+        found = getattr(found, part)
+    return found
 
 
 def _import(module: str, name: str) -> ModuleType:

@@ -94,11 +94,14 @@ def draw_lap_grid(axes: Any, agent_cell: int | None = None, feasibility: FloatAr
     axes.set_axis_off()
     for cell in range(NUM_CELLS):
         x, y = cell_position(cell)
-        corner, style = (x - 0.45, y - 0.45), "round,pad=0,rounding_size=0.12"
+        corner = (x - 0.45, y - 0.45)
+        style = "round,pad=0,rounding_size=0.12"
         axes.add_patch(FancyBboxPatch(corner, 0.9, 0.9, boxstyle=style, fc="#f3f5f8", ec="#c3ccd6", lw=0.8))
         if cell in COINS:
             # beside the track when the arrows need its room
-            at = (x, y) if feasibility is None else _inside(cell, 0.85)
+            at: tuple[float, float] = (x, y)
+            if feasibility is not None:
+                at = _inside(cell, 0.85)
             axes.add_patch(Circle(at, 0.3, fc="#f5c242", ec="#b8860b", zorder=2))
             axes.text(*at, str(int(COIN_REWARD)), ha="center", va="center", fontsize=8, color="#6b4b00", zorder=3)
     if feasibility is not None:
@@ -128,7 +131,9 @@ def _draw_actions(axes: Any, feasibility: FloatArray) -> None:
             centre = np.array([x, y]) + 0.21 * left - (0.13 if cell % (SIDE - 1) == 0 else 0.0) * ahead
             points = [centre + 0.24 * ahead, centre - 0.17 * ahead + 0.16 * left, centre - 0.17 * ahead - 0.16 * left]
             axes.add_patch(Polygon(points, fc=shades(float(feasibility[cell, action])), ec="#444c56", lw=0.5, zorder=3))
-    middle, width, pieces = (SIDE - 1) / 2, 4.0, 64
+    middle = (SIDE - 1) / 2
+    width = 4.0
+    pieces = 64
     for i in range(pieces):
         left_edge = middle - width / 2 + i * width / pieces
         axes.add_patch(

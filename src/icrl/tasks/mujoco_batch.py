@@ -90,14 +90,23 @@ class MujocoBatchEnv(BatchedEnv):
         """
         if frame_skip < 1:
             raise InputError(f"expected frame_skip >= 1, got {frame_skip}.")
-        self.model = model if isinstance(model, mujoco.MjModel) else load_model(model)
+        if isinstance(model, mujoco.MjModel):
+            self.model = model
+        else:
+            self.model = load_model(model)
         self.frame_skip = frame_skip
         self.dt = frame_skip * float(self.model.opt.timestep)
-        self.num_threads = default_threads() if num_threads is None else num_threads
+        if num_threads is None:
+            self.num_threads = default_threads()
+        else:
+            self.num_threads = num_threads
         if self.num_threads < 1:
             raise InputError(f"expected num_threads >= 1, got {self.num_threads}.")
-        self._observe, self._reward, self._terminates = observe, reward, terminates
-        self._initial_state, self._control = initial_state, control
+        self._observe = observe
+        self._reward = reward
+        self._terminates = terminates
+        self._initial_state = initial_state
+        self._control = control
         self._bind(max(num_envs, 1))
         super().__init__(
             num_envs=num_envs,
@@ -108,7 +117,10 @@ class MujocoBatchEnv(BatchedEnv):
         )
         self.unstable: IntArray = np.zeros(num_envs, dtype=np.int64)
         """[E]: how often each simulation has become unstable."""
-        self._camera = Camera() if camera is None else camera
+        if camera is None:
+            self._camera = Camera()
+        else:
+            self._camera = camera
         self._decorate = decorate
         self._renderer: SceneRenderer | None = None
         self._check_initial_state()
@@ -122,7 +134,10 @@ class MujocoBatchEnv(BatchedEnv):
 
     def advance(self, actions: AnyArray) -> tuple[FloatArray, BoolArray, dict[str, AnyArray]]:
         """`frame_skip` physics steps of all simulations in one call."""
-        applied = actions if self._control is None else self._control(actions)
+        if self._control is None:
+            applied = actions
+        else:
+            applied = self._control(actions)
         before = State(*[field.copy() for field in self.state])
         self._ctrl[:] = applied
         unstable = self._physics()
@@ -177,13 +192,19 @@ class MujocoBatchEnv(BatchedEnv):
 
     def _bind(self, num_envs: int) -> None:
         self.batch = Batch(self.model, num_envs, self.num_threads)
-        sensors = self.batch.bind("sensordata") if self.model.nsensordata else np.zeros((num_envs, 0))
+        if self.model.nsensordata:
+            sensors = self.batch.bind("sensordata")
+        else:
+            sensors = np.zeros((num_envs, 0))
         self.state = State(self.batch.bind("qpos"), self.batch.bind("qvel"), sensors)
         self._ctrl = self.batch.bind("ctrl")
         self._warnings = self.batch.warning[:, :, 1]  # [E, kinds]: counts; column 0 holds where
         # time, qpos, qvel lead MuJoCo's state row in this order: one view serves the check for NaN
         self._positions_and_velocities = self.batch.state[:, 1 : 1 + self.model.nq + self.model.nv]
-        stage = mujoco.mjtStage.mjSTAGE_VEL if self.model.nsensordata else mujoco.mjtStage.mjSTAGE_NONE
+        if self.model.nsensordata:
+            stage = mujoco.mjtStage.mjSTAGE_VEL
+        else:
+            stage = mujoco.mjtStage.mjSTAGE_NONE
         self._stage = int(stage.value)
 
     def _observation_space(self) -> gym.spaces.Box:
@@ -195,7 +216,8 @@ class MujocoBatchEnv(BatchedEnv):
 
     def _check_initial_state(self) -> None:
         qpos, qvel = self._initial_state(np.random.default_rng(0))
-        expected, got = ((self.model.nq,), (self.model.nv,)), (np.shape(qpos), np.shape(qvel))
+        expected = ((self.model.nq,), (self.model.nv,))
+        got = (np.shape(qpos), np.shape(qvel))
         if got != expected:
             raise InputError(f"expected initial_state(rng) to return qpos, qvel of shapes {expected}, got {got}.")
 

@@ -102,7 +102,9 @@ def backend() -> str:
     if chosen:
         return chosen
     windowless = not os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY")
-    return "egl" if platform.system() == "Linux" and windowless else "default"
+    if platform.system() == "Linux" and windowless:
+        return "egl"
+    return "default"
 
 
 def _open_context() -> Any:

@@ -24,7 +24,8 @@ from icrl.types import AnyArray, BoolArray, FloatArray, IntArray
 
 SLOW_SECONDS = 1e-3
 """A step that takes longer is worth a process: asking one and hearing from it takes about 0.1 ms."""
-_TRIAL_STEPS, _TRIAL_SECONDS = 30, 0.3
+_TRIAL_STEPS = 30
+_TRIAL_SECONDS = 0.3
 _MOST_NAMED = 6
 """Episodes that are named of a process that is lost."""
 
@@ -52,7 +53,9 @@ class OwnEnvs(BatchedEnv):
             autoreset_mode=AutoresetMode.DISABLED,
         )
         num_bundles = min(processes, num_envs)
-        place = Here if num_bundles == 1 else Elsewhere
+        place: type[Here | Elsewhere] = Elsewhere
+        if num_bundles == 1:
+            place = Here
         self.parts: list[IntArray] = np.array_split(np.arange(num_envs), num_bundles)
         """The environments of each bundle."""
         self.bundles = [place(factory, len(part), render_mode, timeout) for part in self.parts]
@@ -115,7 +118,10 @@ class OwnEnvs(BatchedEnv):
             seeds = self.episode_seeds
             steps = self.elapsed + 1
             some = [f"seed {seeds[i]} at step {steps[i]}" for i in indices[:_MOST_NAMED]]
-            more = ", ..." if len(indices) > _MOST_NAMED else ""
+            if len(indices) > _MOST_NAMED:
+                more = ", ..."
+            else:
+                more = ""
             raise InputError(
                 f"{self.name}: {error} Its episodes: {', '.join(some)}{more}.",
             ) from error
@@ -145,7 +151,10 @@ class MakeOwnEnvs:
 
     def __call__(self, num_envs: int) -> OwnEnvs:
         """`num_envs` new environments. One alone is made so that it can be pictured, where it offers that."""
-        render_mode = RGB if self.pictures and num_envs == 1 else None
+        if self.pictures and num_envs == 1:
+            render_mode = RGB
+        else:
+            render_mode = None
         return OwnEnvs(
             self.factory,
             num_envs,
@@ -184,7 +193,10 @@ def task_from_env(
             "task_from_env(lambda: MyEnv(...)) in place of one environment."
         )
     called = name or str(getattr(factory, "__name__", type(factory).__name__))
-    names = None if feature_names is None else name_list(feature_names)
+    if feature_names is None:
+        names = None
+    else:
+        names = name_list(feature_names)
     options = EnvOptions(
         horizon=horizon,
         feature_names=names,
@@ -207,7 +219,10 @@ def _task(factory: EnvFactory, name: str, options: EnvOptions) -> Task:
             seconds = _try_out(env, name)
         pictures = RGB in ((env.metadata or {}).get("render_modes") or ())
     processes = options.processes or (_num_cores() if seconds > SLOW_SECONDS else 1)
-    where = "in one process" if processes == 1 else f"over {processes} processes"
+    if processes == 1:
+        where = "in one process"
+    else:
+        where = f"over {processes} processes"
     return Task(
         name=name,
         make_env=MakeOwnEnvs(
@@ -283,7 +298,10 @@ def _described(space: Any) -> str:
 
 def _horizon(env: Env, name: str, given: int | None) -> int:
     """The given one, if the environment does not cut earlier; else the environment's own limit."""
-    limits = [] if env.spec is None or env.spec.max_episode_steps is None else [env.spec.max_episode_steps]
+    if env.spec is None or env.spec.max_episode_steps is None:
+        limits = []
+    else:
+        limits = [env.spec.max_episode_steps]
     layer: Any = env
     while isinstance(layer, gym.Wrapper):
         if isinstance(layer, gym.wrappers.TimeLimit):
@@ -305,10 +323,12 @@ def _horizon(env: Env, name: str, given: int | None) -> int:
 def _names(env: Env, name: str, given: tuple[str, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Names of observation columns and of action columns or choices: given, the environment's own, or numbered."""
     space = env.observation_space
-    width, acts = _width(space), _width(env.action_space)
+    width = _width(space)
+    acts = _width(env.action_space)
     whose = "--feature-names"
     if given is None:
-        given, whose = names_of(env, name), "its attribute feature_names"
+        given = names_of(env, name)
+        whose = "its attribute feature_names"
     numbered = tuple(f"action[{i}]" for i in range(acts))
     if given is None and isinstance(space, gym.spaces.Discrete):
         return tuple(f"state[{int(space.start) + i}]" for i in range(width)), numbered
@@ -323,7 +343,9 @@ def _names(env: Env, name: str, given: tuple[str, ...] | None) -> tuple[tuple[st
 
 
 def _width(space: Any) -> int:
-    return int(space.n) if isinstance(space, gym.spaces.Discrete) else int(space.shape[0])
+    if isinstance(space, gym.spaces.Discrete):
+        return int(space.n)
+    return int(space.shape[0])
 
 
 def _try_out(env: Env, name: str) -> float:
@@ -348,4 +370,6 @@ def _try_out(env: Env, name: str) -> float:
 
 def _num_cores() -> int:
     """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

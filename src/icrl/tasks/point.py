@@ -27,7 +27,8 @@ def move(pose: FloatArray, actions: FloatArray) -> tuple[FloatArray, FloatArray]
     r = (y' dx − x' dy) / (1 + |√(x'² + y'²) − 10|): clockwise motion is positive.
     """
     heading = pose[:, 2] + actions[:, 1]
-    dx, dy = np.cos(heading) * actions[:, 0], np.sin(heading) * actions[:, 0]
+    dx = np.cos(heading) * actions[:, 0]
+    dy = np.sin(heading) * actions[:, 0]
     x = np.clip(pose[:, 0] + dx, -SIZE, SIZE)
     y = np.clip(pose[:, 1] + dy, -SIZE, SIZE)
     reward = (y * dx - x * dy) / (1.0 + np.abs(np.hypot(x, y) - RADIUS))

@@ -55,7 +55,10 @@ def make_task(
     env_timeout: float | None = 600.0,
 ) -> Task:
     """What a learner may see of a task of ours, of any registered Gymnasium id, or of `module:function`."""
-    names = None if feature_names is None else name_list(feature_names)
+    if feature_names is None:
+        names = None
+    else:
+        names = name_list(feature_names)
     options = EnvOptions(
         horizon=horizon,
         feature_names=names,

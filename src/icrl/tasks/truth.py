@@ -38,7 +38,8 @@ def lap_grid_anticlockwise(observations: AnyArray, actions: AnyArray) -> BoolArr
 
 def bridges_lion(observations: AnyArray, actions: AnyArray) -> BoolArray:
     """(x, y) on the lower bridge: −1 < x < 1 and −2.5 ≤ y ≤ −1.5."""
-    x, y = np.asarray(observations)[..., 0], np.asarray(observations)[..., 1]
+    x = np.asarray(observations)[..., 0]
+    y = np.asarray(observations)[..., 1]
     (left, right), (low, high) = RIVER, LOWER_BRIDGE
     return np.asarray((x > left) & (x < right) & (y >= low) & (y <= high))
 

@@ -24,6 +24,8 @@ UNEXPLAINED = 0.5
 """Below this share ζ does not explain it."""
 MATTERS = 0.02
 """Share of scouts' steps below which ζ forbids next to nothing that anybody does."""
+DISOBEYED = 0.3
+"""Share of their steps on which agents that were trained under ζ, from the first on, may break it."""
 NEAR = 0.05
 """Of the range of the data: the room between demonstrations and wall that says nothing."""
 FAR = 0.1
@@ -49,6 +51,7 @@ def check_evidence(constraint: LearnedConstraint, record: Record, nearest: tuple
     forbidden = record.forbidden(constraint)
     by_scouts = float(np.mean(forbidden[record.steps_of(scouts)]))
     under = record.of(Phase.final)
+    by_agents = 0.0
     numbers: dict[str, Any] = {"explained": explained, "scouts_steps_infeasible": by_scouts, "best_round": out_earns}
     changes = f"agents that know of no rule break ζ on {by_scouts:.0%} of their steps"
     if under.any():
@@ -56,6 +59,8 @@ def check_evidence(constraint: LearnedConstraint, record: Record, nearest: tuple
         numbers["agents_steps_infeasible"] = by_agents
         changes += f", those trained under it on {by_agents:.1%}"
     said = f"ζ forbids a part of {explained:.0%} of what out-earns the demonstrations; {changes}"
+    if by_agents > DISOBEYED:
+        return Check(NAME, Level.bad, f"{said}: agents that were trained under it do not keep it", numbers)
     if explained < UNEXPLAINED:
         return Check(NAME, Level.bad, f"{said}: something else held the expert back", numbers)
     if by_scouts < MATTERS:

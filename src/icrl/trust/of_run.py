@@ -10,7 +10,7 @@ from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
 from icrl.experiment.directory.provenance import constraint_of_run
 from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, RunDirectory
-from icrl.experiment.directory.spec import RunSpec, spec_from_json
+from icrl.experiment.directory.spec import RunSpec
 from icrl.explain.judged import Judged, judge_pairs
 from icrl.tasks.task import Task
 from icrl.trust.check import Check, Level, Verdict
@@ -55,7 +55,7 @@ def judge_run(
     """Every check that can be made of a run. `played`: fresh episodes of its agent; `others`: runs with other seeds
     (None: those beside it); `judge`: a fresh agent that was trained under its ζ just now."""
     constraint = load_constraint(directory / CONSTRAINT)
-    spec = spec_from_json(RunDirectory(directory).config())
+    spec = RunDirectory(directory).spec()
     visited = load_visited(directory / VISITED) if (directory / VISITED).exists() else None
     judged = None if demos is None else judge_pairs(constraint, demos.trajectories, visited)
     seeds = _ensemble(directory, constraint, judged, siblings(directory) if others is None else others)

@@ -10,27 +10,19 @@ from collections.abc import Callable
 
 import numpy as np
 
-from icrl.baselines.binary_classifier import cross_entropy
-from icrl.baselines.greedy import learn_greedy
 from icrl.config import LearnConfig
 from icrl.constraint.backward_step import backward_step, freeze, init_constraint
 from icrl.constraint.features import Features
 from icrl.constraint.learned import LearnedConstraint
-from icrl.constraint.objective import Objective, loss
+from icrl.constraint.objective import Objective
 from icrl.demos.dataset import Demonstrations
+from icrl.methods.registry import find_method, is_known
 from icrl.tasks.task import Task
 from icrl.types import Trajectories
 from icrl.visited import CHANCE, Visited
 
 Refit = Callable[[Demonstrations], LearnedConstraint]
 """Demonstrations -> the constraint that the run's record and they give."""
-
-OBJECTIVES: dict[str, Objective] = {
-    "icrl": loss,
-    "binary-classifier": cross_entropy,
-    "gail-constraint": cross_entropy,
-}
-"""What ζ descends, by method."""
 
 
 def find_refit(
@@ -41,15 +33,19 @@ def find_refit(
     visited: Visited | None,
 ) -> Refit | None:
     """How a run's ζ is fitted again; None where that cannot be done: no ζ learned, or no record."""
-    if method == "greedy":
-        return lambda fold: learn_greedy(task, fold, {})[0]
-    if method not in OBJECTIVES or visited is None:
+    if not is_known(method):  # somebody's own, which is not imported because a run names it
+        return None
+    record = find_method(method)
+    if record.inference is not None:
+        infer = record.inference()
+        return lambda fold: infer(task, fold)
+    if record.objective is None or visited is None:
         return None
     if constraint.region is not None:  # of a rule that was found the record is asked (`demonstrations.py`)
         return None
-    record = visited
-    objective = OBJECTIVES[method]
-    return lambda fold: replay(fold, record, constraint.features, config, objective)
+    kept = visited
+    objective = record.objective()
+    return lambda fold: replay(fold, kept, constraint.features, config, objective)
 
 
 def replay(

@@ -64,12 +64,12 @@ def _bench_checkpoint(args: BenchArgs, out: Path, command: str) -> None:
     from icrl.experiment.run.inputs import open_demos
     from icrl.files import make_folder
     from icrl.json_files import write_json
-    from icrl.presets import preset
+    from icrl.methods.registry import preset
 
     task = args.tasks[0]
     scenario = find_scenario(task)
     demos, source = open_demos(None, scenario)
-    config = preset("default", task, "icrl")
+    config = preset("default", task)
     if args.steps is not None:
         config = replace(config, steps=args.steps)
     found = measure_checkpoints(task, scenario, demos, source, config)

@@ -12,7 +12,8 @@ from icrl.config import LearnConfig
 from icrl.errors import InputError
 from icrl.experiment.directory.config_file import ConfigFile, read_config, write_config
 from icrl.experiment.directory.parsing import changed
-from icrl.presets import REFERENCES, preset
+from icrl.methods.icrl import ICRL
+from icrl.methods.registry import help_text, open_method, preset
 from icrl.runtime import configure_jax
 from icrl.tasks.options import EnvOptions
 from icrl.verbs.inputs import Columns, as_folder, find_demos, find_scenario
@@ -27,9 +28,7 @@ class LearnArgs:
 
     task: Positional[str] = "lap-grid"
     """A task of ours (see: icrl tasks), a Gymnasium id, or module:function that makes an environment of yours."""
-    method: str = "icrl"
-    """icrl, binary-classifier, gail-constraint, greedy (lap-grid, bridges); to compare with: nominal (no constraint),
-    expert (told the true one)."""
+    method: Annotated[str, tyro.conf.arg(help=help_text())] = ICRL.name
     preset: str = "default"
     """Settings to start from: default (ours) or paper (the paper's table)."""
     demos: str | None = None
@@ -64,8 +63,9 @@ def run(arguments: list[str]) -> None:
         return
     columns = args.columns.mapping()
     scenario = find_scenario(args.task, args.env)
-    demos, source = find_demos(args.demos, scenario, columns, needed=args.method not in REFERENCES)
-    directory = args.out or Path("runs") / f"{as_folder(args.task)}-{args.method}-{args.preset}-seed{args.seed}"
+    demos, source = find_demos(args.demos, scenario, columns, needed=open_method(args.method).needs_demos)
+    folder = f"{as_folder(args.task)}-{as_folder(args.method)}-{args.preset}-seed{args.seed}"
+    directory = args.out or Path("runs") / folder
     configure_jax()
 
     from rich.console import Console
@@ -96,7 +96,7 @@ class ResumeArgs:
     resume: Path
     """The run's directory."""
     allow_import: tyro.conf.FlagCreatePairsOff[bool] = False
-    """Execute the module:function that the run names as its task."""
+    """Execute what the run names: a task module:function, a method module:name."""
     log: tuple[LoggerName, ...] = ()
     """Log also to csv, tensorboard or wandb, any number of them: --log csv wandb (extras of these names)."""
 
@@ -119,6 +119,8 @@ def resume(arguments: list[str]) -> None:
     spec = spec_from_json(config)
     if args.task is not None and args.task != spec.task:
         raise InputError(f"{args.resume} is a run on {spec.task}, not on {args.task}: leave the task out.")
+    if args.allow_import:
+        open_method(spec.method)
     scenario = scenario_of_run(config, directory=args.resume, task=args.task, allow_import=args.allow_import)
     if run_directory.finished:
         say(console, f"{args.resume} is finished: there is nothing left to do.")
@@ -134,6 +136,7 @@ def resume(arguments: list[str]) -> None:
 def parse(arguments: list[str]) -> LearnArgs:
     """Flags change the settings of the task, preset and method asked for, wherever these stand on the line."""
     said = _config_file(arguments)
+    _require_own_method(said, arguments)
     guess = _learn_defaults(arguments, said)
     args = tyro.cli(LearnArgs, prog="icrl learn", args=arguments, default=guess)
     _require_own_words(args, said, arguments)
@@ -154,6 +157,20 @@ def _require_own_words(args: LearnArgs, said: ConfigFile, arguments: list[str]) 
         raise ImportRefused(
             f"{path} names the task {args.task}, a function that would be executed. If you know the module and trust "
             f"it, name the task yourself: icrl learn {args.task} --config {path}"
+        )
+
+
+def _require_own_method(said: ConfigFile, arguments: list[str]) -> None:
+    """Nor is a method `module:name`."""
+    from icrl.experiment.run.inputs import ImportRefused
+
+    path = Path(_word_after(arguments, "--config") or "")
+    method = said.run.get("method", ICRL.name)
+    theirs = path.suffix == ".json" or (path != Path() and path.is_dir())
+    if theirs and ":" in method and _word_after(arguments, "--method") is None:
+        raise ImportRefused(
+            f"{path} names the method {method}, code that would be executed. If you know the module and trust it, "
+            f"name it yourself: --method {method}"
         )
 
 
@@ -190,13 +207,14 @@ def _learn_defaults(arguments: list[str], said: ConfigFile) -> LearnArgs:
     return _defaults(
         task or said.run.get("task", "lap-grid"),
         _word_after(arguments, "--preset") or said.run.get("preset", "default"),
-        _word_after(arguments, "--method") or said.run.get("method", "icrl"),
+        _word_after(arguments, "--method") or said.run.get("method", ICRL.name),
         said,
     )
 
 
 def _defaults(task: str, name: str, method: str, said: ConfigFile) -> LearnArgs:
     rest = {key: value for key, value in said.run.items() if key in ("demos", "seed", "episodes")}
+    open_method(method)
     return LearnArgs(
         task=task,
         preset=name,

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from icrl.demos.dataset import Demonstrations
     from icrl.experiment.run.callbacks import Callback
-    from icrl.experiment.run.methods import Snapshot
+    from icrl.methods.learners import Snapshot
     from icrl.tasks.task import Scenario
 
 LoggerName = Literal["csv", "tensorboard", "wandb"]

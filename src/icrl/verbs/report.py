@@ -6,6 +6,7 @@ from pathlib import Path
 import tyro
 from tyro.conf import Positional
 
+from icrl.versions import PACKAGE
 from icrl.words import one_line, say
 
 
@@ -31,7 +32,7 @@ def run(arguments: list[str]) -> None:
     from icrl.report.table import mixed_lengths
 
     console = Console()
-    command = shlex.join(["icrl", "report", *arguments])
+    command = shlex.join([PACKAGE, "report", *arguments])
     for path in write_report(list(args.directories), args.out, command):
         say(console, f"Wrote {path}")
     groups = read_groups(list(args.directories))

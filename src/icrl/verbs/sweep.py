@@ -9,9 +9,12 @@ import tyro
 from tyro.conf import Positional
 
 from icrl.config import require
+from icrl.methods.icrl import ICRL
+from icrl.methods.registry import help_text
 from icrl.runtime import configure_jax
 from icrl.tasks.options import EnvOptions
 from icrl.verbs.inputs import Columns, as_folder, find_demos, find_scenario
+from icrl.versions import PACKAGE
 from icrl.words import say
 
 
@@ -37,8 +40,7 @@ class SweepArgs:
     """Of the Ray cluster: HOST:PORT, or auto for the one that this machine belongs to; None: one of this machine."""
     seeds: int = 1
     """Runs of a trial; two or more also say whether seeds agree."""
-    method: str = "icrl"
-    """icrl, binary-classifier, gail-constraint."""
+    method: Annotated[str, tyro.conf.arg(help=help_text(sweepable=True))] = ICRL.name
     preset: str = "default"
     """Settings to start from: default (ours) or paper (the paper's table)."""
     demos: str | None = None
@@ -70,18 +72,18 @@ def run(arguments: list[str]) -> None:
     from icrl.experiment.engine.ray_engine import find_engine
     from icrl.experiment.suite.sweep import TRUTH, Sweep, num_done, open_study, run_sweep
     from icrl.experiment.suite.sweep_space import read_space
-    from icrl.presets import REFERENCES, preset
+    from icrl.methods.registry import open_method, preset
     from icrl.report.sweep_page import BEST, write_sweep
 
     console = Console()
     space = read_space(args.space)
     scenario = find_scenario(args.task, args.env)
     demos, source = find_demos(args.demos, scenario, args.columns.mapping())
-    if args.method in (*REFERENCES, "greedy") or demos is None:
+    if not open_method(args.method).sweepable or demos is None:
         raise InputError(f"--method {args.method} has no constraint to sweep the settings of.")
     if args.objective == TRUTH and not scenario.truth_known:
         raise InputError(f"--objective truth: the true constraint of {args.task} is not known.")
-    directory = args.out or Path("runs") / f"sweep-{as_folder(args.task)}-{args.method}"
+    directory = args.out or Path("runs") / f"sweep-{as_folder(args.task)}-{as_folder(args.method)}"
     spec = RunSpec(
         task=args.task,
         method=args.method,
@@ -106,7 +108,7 @@ def run(arguments: list[str]) -> None:
         raise KeyboardInterrupt(
             f"interrupted after {done} of {args.trials} trials; the same command goes on."
         ) from None
-    command = shlex.join(["icrl", "sweep", *arguments])
+    command = shlex.join([PACKAGE, "sweep", *arguments])
     for path in write_sweep(sweep, study, command):
         tell(f"Wrote {path}")
     if (directory / BEST).exists():

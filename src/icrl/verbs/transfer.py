@@ -8,7 +8,9 @@ import tyro
 from tyro.conf import Positional
 
 from icrl.config import ForwardConfig, LearnConfig
-from icrl.presets import forward_alone, preset
+from icrl.methods.icrl import ICRL
+from icrl.methods.registry import help_text, open_method, preset
+from icrl.presets import forward_alone
 from icrl.runtime import configure_jax
 from icrl.tasks.options import EnvOptions
 from icrl.verbs.inputs import Columns, as_folder, find_scenario
@@ -26,9 +28,10 @@ class TransferArgs:
     """Name of the task of the new agent (see: icrl tasks)."""
     constraint: Path
     """A run directory that learned a constraint, or the constraint's own folder."""
-    method: str | None = None
-    """How the constraint acts: icrl, binary-classifier, greedy (cost 1 - zeta) or gail-constraint (reward + log zeta);
-    None: as the method that its card names."""
+    method: Annotated[
+        str | None,
+        tyro.conf.arg(help=f"How the constraint acts: {help_text(presses=True)} None: as the method its card names."),
+    ] = None
     preset: str = "default"
     """Settings of the agent to start from: default (ours) or paper (the paper's table)."""
     demos: str | None = None
@@ -52,7 +55,7 @@ class TransferArgs:
 
 def run(arguments: list[str]) -> None:
     """`icrl transfer TASK --constraint PATH`."""
-    first = parse(arguments, "icrl")
+    first = parse(arguments, ICRL.name)
     scenario = find_scenario(first.task, first.env)
     configure_jax()
 
@@ -61,14 +64,15 @@ def run(arguments: list[str]) -> None:
     from icrl.experiment.directory.provenance import open_constraint
     from icrl.experiment.directory.spec import RunSpec
     from icrl.experiment.run.inputs import open_demos_if_any
-    from icrl.transfer import method_of
+    from icrl.methods.pressing import method_of
 
     constraint = open_constraint(str(first.constraint))
     method = first.method or method_of(constraint)
     args = parse(arguments, method)  # again, now that it is known whose settings the flags change
     columns = args.columns.mapping()
     demos, source = open_demos_if_any(args.demos, scenario, columns)
-    directory = args.out or Path("runs") / f"{as_folder(args.task)}-transfer-{method}-{args.preset}-seed{args.seed}"
+    folder = f"{as_folder(args.task)}-transfer-{as_folder(method)}-{args.preset}-seed{args.seed}"
+    directory = args.out or Path("runs") / folder
     spec = RunSpec(task=args.task, method=method, preset=args.preset, seed=args.seed, config=config_of(args, method),
                    demos=source, episodes=args.episodes, constraint=str(args.constraint), env=args.env,
                    columns=columns)  # fmt: skip
@@ -82,6 +86,8 @@ def parse(arguments: list[str], method: str) -> TransferArgs:
     task = next((word for word in arguments[:1] if not word.startswith("-")), "point")
     guess = _defaults(task, "default", method)
     args = tyro.cli(TransferArgs, prog="icrl transfer", args=arguments, default=guess)
+    if args.method is not None:
+        open_method(args.method)
     better = _defaults(args.task, args.preset, args.method or method)
     return tyro.cli(TransferArgs, prog="icrl transfer", args=arguments, default=better)
 

@@ -12,7 +12,7 @@ from icrl.config import Weights
 from icrl.errors import InputError
 from icrl.experiment.directory.config_file import read_config
 from icrl.json_files import write_json
-from icrl.presets import preset
+from icrl.methods.registry import preset
 from icrl.verbs.learn import as_toml, parse
 from small_runs import TINY_FLAGS
 

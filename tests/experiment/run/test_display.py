@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from icrl.experiment.run.display import LiveDisplay
-from icrl.experiment.run.methods import Snapshot
+from icrl.methods.learners import Snapshot
 from icrl.rounds import Progress
 
 METRICS = {

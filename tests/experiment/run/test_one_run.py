@@ -12,8 +12,8 @@ from icrl.constraint.learned import load_constraint
 from icrl.errors import InputError
 from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.experiment.run import one_run as runs
-from icrl.experiment.run.methods import METHODS
 from icrl.experiment.run.one_run import run_learning
+from icrl.methods.registry import METHODS
 from icrl.tasks.lap_grid import lap_grid
 from small_runs import ROUND, TINY, Quiet, lap_demos, tiny_spec
 

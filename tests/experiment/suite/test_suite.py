@@ -45,7 +45,13 @@ def small_suite(*entries: Entry) -> Suite:
 
 ICRL = Entry(label="icrl", task="lap-grid", seeds=1, change=tiny, episodes=2)
 NOMINAL = Entry(label="nominal", task="lap-grid", method="nominal", seeds=2, change=tiny, episodes=2)
-FAILING = Entry(label="failing", task="lap-grid", method="no-such-method", seeds=1, change=tiny, episodes=2)
+
+
+def no_such_feature(config: LearnConfig) -> LearnConfig:
+    return replace(tiny(config), features=("no-such-feature",))
+
+
+FAILING = Entry(label="failing", task="lap-grid", seeds=1, change=no_such_feature, episodes=2)
 
 
 class Watch:
@@ -85,6 +91,11 @@ def alive(process_id):
     return True
 
 
+def test_a_method_that_does_not_exist_is_refused_before_anything_is_made(tmp_path):
+    with pytest.raises(InputError, match="unknown method 'no-such-method'"):
+        expand(small_suite(replace(ICRL, method="no-such-method")), tmp_path)
+
+
 def test_a_suite_survives_failures_and_skips_what_is_finished(tmp_path):
     runs = expand(small_suite(ICRL, NOMINAL, FAILING), tmp_path)
     assert [run.directory.name for run in runs] == ["icrl-seed0", "nominal-seed0", "failing-seed0", "nominal-seed1"]
@@ -96,7 +107,7 @@ def test_a_suite_survives_failures_and_skips_what_is_finished(tmp_path):
         ["icrl-seed0", "nominal-seed0"],
         ["failing-seed0"],
     )
-    assert "unknown method 'no-such-method'" in last_words(tmp_path / "failing-seed0")
+    assert "'no-such-feature'" in last_words(tmp_path / "failing-seed0")
     assert (tmp_path / "failing-seed0" / "config.json").exists()  # so that a report can count it
     scores = json.loads((tmp_path / "scores.json").read_text())
     assert [(s["label"], s["seed"], s["scenario"]) for s in scores] == [

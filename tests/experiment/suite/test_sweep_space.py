@@ -8,7 +8,7 @@ from icrl.errors import InputError
 from icrl.experiment.run.one_run import run_learning
 from icrl.experiment.suite.sweep_objective import Parts, how_far, judge_by_truth, judge_without_truth
 from icrl.experiment.suite.sweep_space import read_space, space_of
-from icrl.presets import preset
+from icrl.methods.registry import preset
 from icrl.tasks.lap_grid import lap_grid
 from icrl.visited import load_visited
 from small_runs import Quiet, lap_demos, tiny_spec

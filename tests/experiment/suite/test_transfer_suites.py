@@ -14,7 +14,8 @@ from icrl.experiment.suite.display import last_words
 from icrl.experiment.suite.suite import Entry, Suite, expand, make_ready, run_suite
 from icrl.experiment.suite.suites import ABLATION_UPDATES, find_suite
 from icrl.json_files import to_json, write_json
-from icrl.presets import forward_alone, preset
+from icrl.methods.registry import preset
+from icrl.presets import forward_alone
 
 
 class Silent:
@@ -69,7 +70,10 @@ def test_a_transfer_waits_for_its_source_and_uses_its_constraint(tmp_path):
 
 
 def test_a_failing_source_is_recorded_with_all_that_needed_it(tmp_path):
-    runs = expand(small(replace(SOURCE, method="no-such-method"), KEPT), tmp_path)
+    def no_such_feature(config):
+        return replace(SOURCE.change(config), features=("no-such-feature",))
+
+    runs = expand(small(replace(SOURCE, change=no_such_feature), KEPT), tmp_path)
     outcome = run_suite(runs, tmp_path, 2, Silent(), "icrl suite small")
     assert outcome.failed == ["source-icrl-seed0", "icrl-seed0"]
     assert last_words(tmp_path / "icrl-seed0") == "not started: source-icrl-seed0 failed."

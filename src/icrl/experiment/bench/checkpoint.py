@@ -12,8 +12,9 @@ from icrl.demos.dataset import Demonstrations
 from icrl.experiment.bench.throughput import machine_facts
 from icrl.experiment.directory.spec import RunSpec
 from icrl.experiment.run.callbacks import Callback
-from icrl.experiment.run.methods import Snapshot
 from icrl.experiment.run.one_run import run_learning
+from icrl.methods.icrl import ICRL
+from icrl.methods.learners import Snapshot
 from icrl.tasks.task import Scenario
 
 MOST_SHARE = 0.02
@@ -45,7 +46,7 @@ def measure_checkpoints(
     task: str, scenario: Scenario, demos: Demonstrations, source: str | None, config: LearnConfig
 ) -> dict[str, Any]:
     """Make a run in a folder that is thrown away, and tell what its checkpoints took."""
-    spec = RunSpec(task=task, method="icrl", preset="default", seed=0, config=config, demos=source, episodes=1)
+    spec = RunSpec(task=task, method=ICRL.name, preset="default", seed=0, config=config, demos=source, episodes=1)
     counted = _Counted()
     with tempfile.TemporaryDirectory() as folder:
         run_learning(spec, scenario, demos, Path(folder) / "run", counted)

@@ -14,6 +14,7 @@ from typing import Any
 from icrl.errors import InputError
 from icrl.experiment.directory.checkpoint import FOLDER as CHECKPOINTS
 from icrl.experiment.directory.lock import HOLDER, LOCK, only_one, require_unlocked
+from icrl.experiment.directory.spec import RunSpec, spec_from_json
 from icrl.files import append_line, make_folder, read_bytes, write_whole
 from icrl.json_files import parse_json, read_json, to_json, write_json
 from icrl.types import Scores
@@ -115,6 +116,10 @@ class RunDirectory:
         if begun and not self.finished:
             advice += f" To go on with it: icrl learn --resume {self.path}"
         raise InputError(f"{self.path} already holds {what}: nothing was overwritten. {advice}")
+
+    def spec(self) -> RunSpec:
+        """Which run it is, by its `config.json`."""
+        return spec_from_json(self.config())
 
     def begin(self, config: dict[str, Any], resume: bool = False) -> None:
         """Write what the run is; a directory that holds another run is refused.

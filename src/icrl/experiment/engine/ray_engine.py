@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -43,8 +44,10 @@ _PATIENCE_SECONDS = 20.0
 """How long a task may take to end after it was asked to."""
 _LOCK_SECONDS = 60.0
 """How long a job that is tried again waits for the one before it to let go of its folder."""
-_LOST = 4
-"""Exit code of a job that Ray gave up on."""
+_LOST = -1000
+"""Exit code of a job that Ray gave up on; no process has it."""
+_TRIES = 3
+"""How often a job is handed to Ray again that Ray gave up on."""
 
 
 class Ended(NamedTuple):
@@ -91,19 +94,28 @@ def run_jobs_on_ray(
     running: dict[Any, Job] = {}
     with _CONNECTION.held(ray, address, cores or num_processes), _mark(jobs) as mark:
         task = ray.remote(num_cpus=1, max_retries=_RETRIES)(run_on_node)
+        lost = Counter[str]()
+
+        def submit(job: Job) -> None:
+            running[task.remote(job, os.getcwd(), mark, _packed_if_any(job, mark))] = job
+
         try:
             while todo or running:
                 give_up(todo, failed, watcher)
                 places = max(1, int(ray.cluster_resources().get("CPU", 1)))
                 while len(running) < places and (job := next_job(todo, list(running.values()))) is not None:
                     todo.remove(job)
-                    running[task.remote(job, os.getcwd(), mark, _packed_if_any(job, mark))] = job
+                    submit(job)
                     watcher.started(job, 0)
                 if running:
                     over, _ = ray.wait(list(running), timeout=_POLL_SECONDS)
                     for reference in over:
                         job = running.pop(reference)
                         exit_code = _received(ray, reference, job)
+                        lost[job.name] += exit_code == _LOST
+                        if exit_code == _LOST and lost[job.name] < _TRIES:
+                            submit(job)  # of what Ray itself does not try again: it goes on from its checkpoint
+                            continue
                         if exit_code:
                             failed.add(job.name)
                         watcher.ended(job, exit_code)

@@ -18,6 +18,7 @@ from icrl.experiment.run.callbacks import Callback  # shows nothing: the parent 
 from icrl.experiment.run.inputs import open_demos_if_any
 from icrl.experiment.run.one_run import run_learning
 from icrl.interrupts import interrupted_by, leave_at_once, remembered_interrupts
+from icrl.methods.registry import open_method
 from icrl.tasks.registry import make_scenario
 
 ORPHANED = 130
@@ -38,6 +39,7 @@ def main() -> None:
 
 def make(spec: RunSpec, directory: Path) -> None:
     """The run of a spec, from wherever its directory says it was."""
+    open_method(spec.method)
     scenario = make_scenario(spec.task, spec.env)
     demos, _ = open_demos_if_any(spec.demos, scenario, spec.columns)
     constraint = None

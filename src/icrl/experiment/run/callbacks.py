@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from icrl.experiment.run.methods import Snapshot
+from icrl.methods.learners import Snapshot
 from icrl.rounds import Progress
 from icrl.types import Scores
 

@@ -10,7 +10,7 @@ from icrl.demos.dataset import Demonstrations
 from icrl.evaluate import boundary, calibration, confusion, judge_constraint
 from icrl.experiment.directory.run_directory import CONSTRAINT
 from icrl.tasks.task import Scenario
-from icrl.trajectories import join_pairs, pairs_of
+from icrl.trajectories import along, join_pairs, pairs_of
 from icrl.types import FloatArray, Pairs, Trajectories
 from icrl.visited import VISITED, RecorderState, VisitRecorder, load_visited, save_visited
 
@@ -58,19 +58,19 @@ class VisitedPairs:
 
 
 def forbidden_share(constraint: LearnedConstraint, agent: Trajectories) -> float:
-    """The share of an agent's steps that the constraint forbids, mean over (s, a) of 1[1 − ζ > ½]."""
+    """The share of an agent's steps that the constraint forbids."""
     pairs = pairs_of(agent)
-    return float(np.mean(constraint.cost(pairs.observations, pairs.actions) > 0.5))
+    return float(np.mean(~constraint.is_feasible(pairs.observations, pairs.actions)))
 
 
 def over_constraint(scenario: Scenario, constraint: LearnedConstraint, expert: Trajectories) -> float | None:
-    """The share of an expert's lawful steps that the constraint forbids: what it takes from the expert for nothing.
+    """The share of an expert's feasible steps that the constraint forbids: what it takes from the expert for nothing.
 
     An expert is trained, not perfect: steps of it that break the truth, where that is known, do not count. None if no
     step is left.
     """
     pairs = pairs_of(expert)
-    forbidden = constraint.cost(pairs.observations, pairs.actions) > 0.5
+    forbidden = ~constraint.is_feasible(pairs.observations, pairs.actions)
     if scenario.truth_known:
         forbidden = forbidden[~scenario.violates(pairs.observations, pairs.actions)]
     return float(np.mean(forbidden)) if forbidden.size else None
@@ -114,13 +114,15 @@ def false_alarms_right_of_start(constraint: LearnedConstraint, pairs: Pairs, col
 def score_on_grid(
     scenario: Scenario, constraint: LearnedConstraint, pairs: Pairs, column: int
 ) -> dict[str, float | None]:
-    """AUC and IoU on a grid of x, all other features drawn from `pairs`, and the x at which mean ζ crosses ½."""
+    """AUC and IoU on a grid of x, all else drawn from `pairs`; and where mean ζ crosses the threshold."""
     chosen = np.random.default_rng(0).integers(0, len(pairs.observations), _PAIRS_ON_GRID)
     sample = Pairs(observations=pairs.observations[chosen], actions=pairs.actions[chosen])
-    moved = np.tile(sample.observations, (len(_GRID), 1))
-    moved[:, column] = np.repeat(_GRID, _PAIRS_ON_GRID)
-    actions = np.tile(sample.actions, (len(_GRID), *[1] * (sample.actions.ndim - 1)))
-    truth = judge_constraint(scenario, constraint, Pairs(observations=moved, actions=actions))
+    moved = along(sample, column, _GRID)  # [K, P, .]
+    loose = Pairs(
+        observations=moved.observations.reshape(-1, moved.observations.shape[-1]),
+        actions=moved.actions.reshape(-1, *sample.actions.shape[1:]),
+    )
+    truth = judge_constraint(scenario, constraint, loose)
     return {
         "grid_auc": truth.auc,
         "grid_iou": truth.iou,

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from icrl.experiment.run.callbacks import Callback, Started
-from icrl.experiment.run.methods import Snapshot
+from icrl.methods.learners import Snapshot
 from icrl.rounds import Progress
 from icrl.words import one_line, say, shown
 

@@ -20,10 +20,10 @@ from icrl.errors import InputWarning
 from icrl.experiment.directory.checkpoint import newest_checkpoint, write_checkpoint
 from icrl.experiment.run.callbacks import Callback
 from icrl.experiment.run.constraint_scores import VisitedState
-from icrl.experiment.run.methods import Carried
 from icrl.files import NotWritten
 from icrl.interrupts import uninterrupted
 from icrl.json_files import to_json
+from icrl.methods.learners import Carried
 from icrl.types import Trajectories
 from icrl.versions import library_versions
 

@@ -16,11 +16,12 @@ from typing import Any
 
 from icrl.errors import InputError, unknown_name
 from icrl.experiment.run.callbacks import Callback, Started, StopRun
-from icrl.experiment.run.methods import Snapshot
 from icrl.files import write_whole
 from icrl.json_files import to_json
+from icrl.methods.learners import Snapshot
 from icrl.rounds import Progress
 from icrl.types import Scores
+from icrl.versions import PACKAGE
 
 Picture = Callable[[Snapshot], bytes | None]
 """ζ after a round as PNG; None: there is none to draw."""
@@ -182,7 +183,7 @@ class WandbLogger(Callback):
         """Begin; no account is asked for."""
         config = started.config
         self.run = self.wandb.init(
-            project=os.environ.get("WANDB_PROJECT", "icrl"),
+            project=os.environ.get("WANDB_PROJECT", PACKAGE),
             name=started.directory.name,
             group=f"{config.get('task')}-{config.get('method')}",
             dir=str(started.directory),

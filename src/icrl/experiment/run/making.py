@@ -1,7 +1,7 @@
 """What a run does, by its method: learn from demonstrations, transfer a frozen constraint, or train a reference agent.
 
-The expert is trained under the truth. That is why it is no method of `METHODS` (whose signature cannot reach the truth)
-but made here, where the scenario is at hand; it is a line to compare with, never a way to learn.
+The expert is trained under the truth. That is why its method has no learner (whose signature cannot reach the truth)
+but is made here, where the scenario is at hand; it is a line to compare with, never a way to learn.
 """
 
 from dataclasses import replace
@@ -13,19 +13,19 @@ from icrl.constraint.features import select_features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.demos.collect import true_cost
 from icrl.demos.dataset import Demonstrations, check_against
-from icrl.errors import InputError, unknown_name
-from icrl.experiment.run.methods import (
+from icrl.errors import InputError
+from icrl.methods.learners import (
     FROM_THE_START,
-    METHODS,
     Continuation,
     OnSnapshot,
     Snapshot,
-    find_method,
+    learner_of,
     run_agent,
 )
-from icrl.presets import EXPERT, REFERENCES
+from icrl.methods.pressing import pressure_of
+from icrl.methods.registry import find_method
 from icrl.tasks.task import Scenario
-from icrl.transfer import OnProgress, Pressure, pressure_of
+from icrl.transfer import OnProgress, Pressure
 
 
 def check_method(
@@ -40,13 +40,13 @@ def check_method(
         check_against(demos, scenario.task)
     if constraint is not None:
         pressure_of(constraint.for_task(scenario.task), method)
-    elif method == EXPERT and not scenario.truth_known:
+        return
+    record = find_method(method)
+    if record.needs_truth and not scenario.truth_known:
         raise InputError(
-            f"an expert is trained under the true constraint, which is not known for {scenario.task.name}."
+            f"an {record.name} is trained under the true constraint, which is not known for {scenario.task.name}."
         )
-    elif method not in REFERENCES:
-        if method not in METHODS:
-            raise unknown_name("method", method, METHODS)
+    if record.needs_demos:
         if demos is None:
             raise InputError(f"no demonstrations ship with {scenario.task.name}: give some with --demos PATH.")
         select_features(scenario.task, config.features, config.backward.input_clip)
@@ -72,7 +72,10 @@ def run_method(
         kept = replace(matched, card={**matched.card, "transfer": card})
         pressure = pressure_of(matched, method)
         return run_agent(pressure, kept, scenario.task, config, seed, {}, on_snapshot, on_progress, continuation)
-    if demos is None or method in REFERENCES:
-        pressure = Pressure(cost=true_cost(scenario)) if method == EXPERT else Pressure()
+    record = find_method(method)
+    if demos is None or not record.needs_demos:
+        pressure = Pressure()
+        if record.needs_truth:
+            pressure = Pressure(cost=true_cost(scenario))
         return run_agent(pressure, None, scenario.task, config, seed, {}, on_snapshot, on_progress, continuation)
-    return find_method(method)(scenario.task, demos, config, seed, card, on_snapshot, on_progress, continuation)
+    return learner_of(record)(scenario.task, demos, config, seed, card, on_snapshot, on_progress, continuation)

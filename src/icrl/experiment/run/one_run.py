@@ -18,9 +18,9 @@ from icrl.experiment.run.callbacks import Callback, Started, StopRun
 from icrl.experiment.run.constraint_scores import VisitedPairs, forbidden_share, score_constraint
 from icrl.experiment.run.keeping import Keeper, SavedRun, identity
 from icrl.experiment.run.making import check_method, run_method
-from icrl.experiment.run.methods import Carried, Continuation, Snapshot
 from icrl.interrupts import heed_interrupts, uninterrupted
 from icrl.json_files import to_json
+from icrl.methods.learners import Carried, Continuation, Snapshot
 from icrl.rounds import Progress, num_rounds
 from icrl.tasks.task import Scenario
 from icrl.types import Scores, Trajectories

@@ -14,7 +14,7 @@ from icrl.experiment.directory.run_directory import ERROR, RunDirectory
 from icrl.experiment.engine.engine import Job
 from icrl.experiment.suite.statistics import num_collapsed
 from icrl.experiment.suite.suite import Outcome, PlannedRun
-from icrl.presets import NOMINAL
+from icrl.types import NOMINAL
 from icrl.words import say, shown
 
 _REFRESH_SECONDS = 0.5

@@ -14,12 +14,13 @@ from icrl.errors import InputError, unknown_name
 from icrl.experiment.directory.checkpoint import checkpoints, flat
 from icrl.experiment.directory.lock import HOLDER, LOCK, only_one, require_unlocked
 from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, ERROR, RUN_FILES, SCORES, RunDirectory
-from icrl.experiment.directory.spec import RunSpec, spec_from_json
+from icrl.experiment.directory.spec import RunSpec
 from icrl.experiment.engine.engine import Engine, Job, Watcher, run_jobs
 from icrl.experiment.run.inputs import open_demos_if_any
 from icrl.files import make_folder, move_into_place, write_whole
 from icrl.json_files import to_json, write_json
-from icrl.presets import preset
+from icrl.methods.icrl import ICRL
+from icrl.methods.registry import preset
 from icrl.tasks.options import EnvOptions
 from icrl.tasks.registry import make_scenario
 
@@ -40,7 +41,7 @@ class Entry:
     label: str
     """Name in directories, tables and figures; also tells entries apart."""
     task: str
-    method: str = "icrl"
+    method: str = ICRL.name
     preset: str = "default"
     seeds: int = 10
     """Seeds 0, 1, ..., seeds - 1."""
@@ -159,7 +160,7 @@ def _borrowed(entry: Entry, seed: int, steps: int | None, demos: str | None, dir
     lender = _lender(entry, seed, directory.parent)
     if lender is None or directory.exists() or not RunDirectory(lender).finished:
         return None
-    found = spec_from_json(RunDirectory(lender).config())
+    found = RunDirectory(lender).spec()
     wanted = [replace(_spec(entry, seed, s, demos, None), label=found.label) for s in (None, steps)]
     if found not in wanted:
         raise InputError(
@@ -216,7 +217,7 @@ def _require_same(run: PlannedRun) -> None:
     advice = "Nothing was touched. Runs with different settings do not belong in one table: choose another --out, or "
     advice += "move the old runs away."
     try:
-        there = spec_from_json(RunDirectory(run.directory).config())
+        there = RunDirectory(run.directory).spec()
     except InputError as error:
         raise InputError(f"{run.directory} holds a run of another version of icrl: {error} {advice}") from error
     if _resolved(there) != _resolved(run.spec):

@@ -10,18 +10,37 @@ from icrl.config import LearnConfig, Weights
 from icrl.errors import InputError, unknown_name
 from icrl.experiment.suite.suite import Entry, Suite
 from icrl.experiment.suite.suite_file import read_suite
-from icrl.presets import REFERENCES, forward_alone
+from icrl.methods.binary_classifier import BINARY_CLASSIFIER
+from icrl.methods.gail_constraint import GAIL_CONSTRAINT
+from icrl.methods.icrl import ICRL
+from icrl.methods.record import Look, Method
+from icrl.methods.references import EXPERT_AGENT, NOMINAL_AGENT
+from icrl.presets import forward_alone
 from icrl.tasks.shapes.names import FAMILY, NAMES
+
+LONG = Look(f"{ICRL.name}-long", f"{ICRL.label}, 3x steps", ICRL.colour)
+LAGRANGIAN = Look(f"{ICRL.name}-lagrangian", "ICRL's ζ, Lagrangian agent", "#56B4E9")
+
+
+def source_of(method: Method) -> Look:
+    """The runs in which a method learns what is then transferred."""
+    return Look(f"source-{method.name}", f"{method.label}, source of a transfer", method.colour)
+
+
+def _entry(method: Method, task: str, seeds: int, preset: str = "default") -> Entry:
+    """The runs of a method on a task, under the label that its record says."""
+    label = method.look(preset).label
+    return Entry(label=label, task=task, method=method.name, preset=preset, seeds=seeds)
 
 
 def _comparison(task: str, ours: int, others: int) -> tuple[Entry, ...]:
     """ICRL with our settings and the paper's, both baselines, and the agent without any constraint."""
     return (
-        Entry(label="icrl", task=task, method="icrl", seeds=ours),
-        Entry(label="paper", task=task, method="icrl", preset="paper", seeds=others),
-        Entry(label="binary-classifier", task=task, method="binary-classifier", seeds=others),
-        Entry(label="gail-constraint", task=task, method="gail-constraint", seeds=others),
-        Entry(label="nominal", task=task, method="nominal", seeds=others),
+        _entry(ICRL, task, ours),
+        _entry(ICRL, task, others, preset="paper"),
+        _entry(BINARY_CLASSIFIER, task, others),
+        _entry(GAIL_CONSTRAINT, task, others),
+        _entry(NOMINAL_AGENT, task, others),
     )
 
 
@@ -36,7 +55,7 @@ def lap_grid_long() -> Suite:
     def three_times(config: LearnConfig) -> LearnConfig:
         return replace(config, steps=3 * config.steps)
 
-    entry = Entry(label="icrl-long", task="lap-grid", seeds=10, change=three_times)
+    entry = Entry(label=LONG.label, task="lap-grid", seeds=10, change=three_times)
     return Suite(name="lap-grid-long", purpose="LapGridWorld, three times as long", entries=(entry,))
 
 
@@ -52,7 +71,7 @@ def ant() -> Suite:
     return Suite(name="ant", purpose="Ant, every method", entries=_comparison("ant-wall", 6, 3))
 
 
-METHODS_THAT_TRANSFER = ("icrl", "binary-classifier", "gail-constraint")
+METHODS_THAT_TRANSFER = (ICRL, BINARY_CLASSIFIER, GAIL_CONSTRAINT)
 
 
 def _transfers(task: str, seeds: int) -> tuple[Entry, ...]:
@@ -61,16 +80,20 @@ def _transfers(task: str, seeds: int) -> tuple[Entry, ...]:
     And ICRL's under the agent of the binary classifier: what is the constraint's doing, what the agent's?
     """
     kept = tuple(
-        Entry(label=method, task=task, method=method, seeds=seeds, source=f"source-{method}", change=forward_alone)
+        replace(_entry(method, task, seeds), source=source_of(method).label, change=forward_alone)
         for method in METHODS_THAT_TRANSFER
     )
     references = tuple(
-        Entry(label=name, task=task, method=name, seeds=seeds, change=forward_alone) for name in REFERENCES
+        replace(_entry(agent, task, seeds), change=forward_alone) for agent in (EXPERT_AGENT, NOMINAL_AGENT)
     )
     control = Entry(
-        label="icrl-lagrangian", task=task, method="binary-classifier", seeds=seeds, source="source-icrl",
+        label=LAGRANGIAN.label,
+        task=task,
+        method=BINARY_CLASSIFIER.name,
+        seeds=seeds,
+        source=source_of(ICRL).label,
         change=forward_alone,
-    )  # fmt: skip
+    )
     return (*references, *kept, control)
 
 
@@ -82,7 +105,7 @@ def over_positions(config: LearnConfig) -> LearnConfig:
 def transfer_point() -> Suite:
     """The Ant's constraint over (x, y), learned here, on a kinematic robot with another reward."""
     sources = tuple(
-        Entry(label=f"source-{method}", task="ant-wall", method=method, seeds=5, change=over_positions)
+        replace(_entry(method, "ant-wall", 5), label=source_of(method).label, change=over_positions)
         for method in METHODS_THAT_TRANSFER
     )
     return Suite(
@@ -95,7 +118,7 @@ def transfer_point() -> Suite:
 def transfer_ant_broken() -> Suite:
     """The Ant's constraint over all of state and action, from the suite `ant` where that has been run."""
     sources = tuple(
-        Entry(label=f"source-{method}", task="ant-wall", method=method, seeds=3, borrow=f"ant/{method}")
+        replace(_entry(method, "ant-wall", 3), label=source_of(method).label, borrow=f"ant/{method.name}")
         for method in METHODS_THAT_TRANSFER
     )
     return Suite(
@@ -166,20 +189,23 @@ def ablation_half_cheetah_short() -> Suite:
 
 
 SHAPES_METHODS = (
-    ("icrl", "icrl", "default"),
-    ("paper", "icrl", "paper"),
-    ("binary-classifier", "binary-classifier", "default"),
-    ("gail-constraint", "gail-constraint", "default"),
+    (ICRL, "default"),
+    (ICRL, "paper"),
+    (BINARY_CLASSIFIER, "default"),
+    (GAIL_CONSTRAINT, "default"),
 )
-"""(label, method, preset)."""
+"""(method, preset)."""
 
 
 def shapes() -> Suite:
     """Every world of Shapes, every method that learns a constraint: which kinds of rules does each recover?"""
     entries = tuple(
-        Entry(label=f"{name}-{label}", task=FAMILY + name, method=method, preset=preset, seeds=5)
+        replace(
+            _entry(method, FAMILY + name, 5, preset),
+            label=f"{name}-{method.look(preset).label}",
+        )
         for name in NAMES
-        for label, method, preset in SHAPES_METHODS
+        for method, preset in SHAPES_METHODS
     )
     return Suite(name="shapes", purpose="rules of many shapes, every method", entries=entries)
 

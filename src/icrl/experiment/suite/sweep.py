@@ -29,8 +29,11 @@ from icrl.json_files import read_json, to_json, write_json
 from icrl.rounds import num_rounds
 from icrl.tasks.task import Scenario
 from icrl.trajectories import select
+from icrl.versions import PACKAGE
 
-STUDY, DATABASE, SWEEP = "icrl", "sweep.db", "sweep.json"
+STUDY = PACKAGE
+DATABASE = "sweep.db"
+SWEEP = "sweep.json"
 TRUTH, NO_TRUTH = "truth", "no-truth"
 _TRAIN, _HELD_OUT = "demos-train.npz", "demos-held-out.npz"
 _HELD_OUT_SHARE = 0.2

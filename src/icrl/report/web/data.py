@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from icrl.experiment.suite.statistics import interquartile_mean, stratified_bootstrap
-from icrl.report.figures import colours
+from icrl.report.looks import colours
 from icrl.report.records import Group, RunRecord
 from icrl.report.table import truth_known
 from icrl.report.task_report import TaskReport
@@ -35,7 +35,7 @@ def run_id(task: int, run: RunRecord, report: TaskReport) -> str:
 
 def task_data(number: int, report: TaskReport) -> dict[str, Any]:
     """The charts of one task."""
-    palette = colours(report.groups)
+    palette = colours(group.label for group in report.groups)
     scores = OTHER_SCORES
     if truth_known(report.groups):
         scores = TRUTH_SCORES
@@ -64,7 +64,9 @@ def score_of(run: RunRecord, name: str) -> float | None:
     """A final score, of the agent or of its constraint."""
     scores = run.scores or {}
     found = scores.get(name, run.constraint_scores.get(name))
-    return None if found is None else float(found)
+    if found is None:
+        return None
+    return float(found)
 
 
 def rounded(value: Any) -> float | None:

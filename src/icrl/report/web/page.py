@@ -38,7 +38,8 @@ def write_page(path: Path, title: str, reports: Sequence[TaskReport], commands: 
         most_axes = _FEWER_AXES
     shown_runs = {run.directory for run in with_constraint[:_MOST_VIEWS]}
     animations = Animations(runs)
-    sections, data = [], []
+    sections = []
+    data = []
     for number, report in enumerate(reports):
         section, charts = _task_section(number, report, shown_runs, most_axes, animations)
         sections.append(section)

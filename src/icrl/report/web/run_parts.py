@@ -26,7 +26,8 @@ class Animations:
     def __init__(self, runs: Sequence[RunRecord]) -> None:
         found = {run.directory: path for run in runs if (path := _picture(run.directory)) is not None}
         seen: set[tuple[str, str]] = set()
-        first, others = [], []
+        first = []
+        others = []
         for run in (run for run in runs if run.directory in found):
             if (run.task, run.label) in seen:
                 others.append(run.directory)
@@ -136,4 +137,6 @@ def _image(source: str, alt: str) -> Html:
 
 def _picture(directory: Path) -> Path | None:
     found = [directory / name for name in _PICTURES if (directory / name).is_file()]
-    return found[0] if found else None
+    if found:
+        return found[0]
+    return None

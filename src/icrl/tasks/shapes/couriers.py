@@ -34,7 +34,10 @@ def past_box(corners: Area, near: float, far: float, side: float | None = None) 
 
     def heading(places: FloatArray, stops: FloatArray, habits: Habits) -> FloatArray:
         margin = near + (far - near) * habits.margin
-        chosen = habits.side if side is None else np.full_like(habits.side, side)
+        if side is None:
+            chosen = habits.side
+        else:
+            chosen = np.full_like(habits.side, side)
         box = (np.array(corners[0]), np.array(corners[1]))
         return round_box(places, stops, box, margin, chosen)
 

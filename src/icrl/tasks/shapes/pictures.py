@@ -88,7 +88,10 @@ def draw_grid(
     for row in range(side):
         for column in range(side):
             corner = (left + column * size, top + row * size)
-            colour = _GOAL if (row, column) == goal else _LAND
+            if (row, column) == goal:
+                colour = _GOAL
+            else:
+                colour = _LAND
             draw.rectangle(
                 [corner, (corner[0] + size, corner[1] + size)],
                 fill=colour,

@@ -2,23 +2,24 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 from icrl.agent.forward_step import ForwardInfo
 from icrl.agent.state import Policy, policy_of
-from icrl.baselines.binary_classifier import cross_entropy
 from icrl.baselines.gail_constraint import log_feasibility_bonus
 from icrl.baselines.greedy import learn_greedy
 from icrl.config import LearnConfig
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.objective import Objective, loss
 from icrl.demos.dataset import Demonstrations
-from icrl.errors import unknown_name
+from icrl.errors import InputError
 from icrl.learn import learn
+from icrl.methods.icrl import ICRL
+from icrl.methods.record import Method, Presses
 from icrl.rounds import Round, num_rounds
 from icrl.state import LearnState
 from icrl.tasks.task import Task
-from icrl.transfer import AgentRound, OnProgress, Pressure, pressure_of, train_under
+from icrl.transfer import AgentRound, OnProgress, Pressure, train_under
 from icrl.types import CostFunction, FloatArray, Trajectories
 
 
@@ -56,7 +57,7 @@ class Continuation(NamedTuple):
 FROM_THE_START = Continuation()
 
 
-class Method(Protocol):
+class Learner(Protocol):
     """Learn on a task from demonstrations; call back after every round and policy update; return the last snapshot."""
 
     def __call__(
@@ -166,7 +167,7 @@ def run_greedy(
         "constraint/findings": len(found.findings),
         "constraint/log_likelihood_gain": sum(f.gain for f in found.findings),
     }
-    pressure = pressure_of(constraint, "greedy")
+    pressure = Pressure(cost=constraint.cost)
     return run_agent(pressure, constraint, task, config, seed, metrics, on_snapshot, on_progress, continuation)
 
 
@@ -197,17 +198,21 @@ def run_agent(
     return snapshot(train_under(pressure, task, config, seed, round_done, on_progress, restored))
 
 
-METHODS: dict[str, Method] = {
-    "icrl": run_rounds,
-    "binary-classifier": partial(run_rounds, objective=cross_entropy),
-    "gail-constraint": partial(run_rounds, objective=cross_entropy, to_bonus=log_feasibility_bonus),
-    "greedy": run_greedy,
-    "nominal": run_nominal,
-}
+def learner_of(method: Method) -> Learner:
+    """The function that learns by a method: its own, or Algorithm 1 with the method's objective."""
+    if method.learner is not None:
+        return cast(Learner, method.learner())
+    if method.objective is None:
+        raise InputError(f"{method.name} learns nothing: it is told the true constraint.")
+    to_bonus = None
+    if method.presses is Presses.bonus:
+        to_bonus = log_feasibility_bonus
+    return partial(run_rounds, objective=method.objective(), to_bonus=to_bonus)
 
 
-def find_method(name: str) -> Method:
-    """The method of that name."""
-    if name not in METHODS:
-        raise unknown_name("method", name, METHODS)
-    return METHODS[name]
+def learn_constraint(task: Task, demos: Demonstrations, config: LearnConfig, seed: int = 0) -> LearnedConstraint:
+    """Learn, and keep only the constraint: the artefact that judges pairs (s, a) in NumPy alone."""
+    last = learn(task, demos, config, seed)
+    assert last.constraint is not None
+    card = {**last.constraint.card, "task": task.name, "seed": seed, "method": ICRL.name}
+    return last.constraint.with_card(card)

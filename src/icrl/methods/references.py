@@ -1,0 +1,35 @@
+"""The two agents that every method stands between: one that knows no constraint, one that is told it."""
+
+from typing import TYPE_CHECKING
+
+from icrl.methods.record import Method
+from icrl.types import EXPERT, NOMINAL
+
+if TYPE_CHECKING:
+    from icrl.methods.learners import Learner
+
+
+def _learner() -> "Learner":
+    from icrl.methods.learners import run_nominal
+
+    return run_nominal
+
+
+NOMINAL_AGENT = Method(
+    name=NOMINAL,
+    label="nominal (no constraint)",
+    summary="no constraint",
+    colour="#7A7A7A",
+    presses=None,
+    learner=_learner,
+    needs_demos=False,
+)
+EXPERT_AGENT = Method(
+    name=EXPERT,
+    label="expert (knows the constraint)",
+    summary="told the true constraint",
+    colour="#111111",
+    presses=None,
+    needs_demos=False,
+    needs_truth=True,
+)

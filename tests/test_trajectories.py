@@ -1,0 +1,22 @@
+"""Putting trajectories together: one column moved, all else as recorded."""
+
+import numpy as np
+
+from icrl.trajectories import along
+from icrl.types import Pairs
+
+
+def test_one_column_is_moved_and_all_else_stays_as_recorded():
+    pairs = Pairs(observations=np.array([[1.0, 2.0], [3.0, 4.0]]), actions=np.array([[5.0], [6.0]]))
+    moved = along(pairs, 1, np.array([7.0, 8.0, 9.0]))
+    assert moved.observations.shape == (3, 2, 2)
+    np.testing.assert_array_equal(moved.observations[2], [[1.0, 9.0], [3.0, 9.0]])
+    np.testing.assert_array_equal(moved.actions[2], pairs.actions)
+    np.testing.assert_array_equal(pairs.observations, [[1.0, 2.0], [3.0, 4.0]])  # theirs are not touched
+
+
+def test_columns_beyond_the_observation_are_the_actions():
+    pairs = Pairs(observations=np.array([[1.0, 2.0]]), actions=np.array([[5.0, 6.0]]))
+    moved = along(pairs, 3, np.array([0.5]))
+    np.testing.assert_array_equal(moved.actions, [[[5.0, 0.5]]])
+    np.testing.assert_array_equal(moved.observations[0], pairs.observations)
