@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.trust.check import Level, Verdict
 from icrl.words import say
 
@@ -19,13 +18,6 @@ _MARKS = {Level.good: ("+", "green"), Level.care: ("!", "yellow"), Level.bad: ("
 _RIM = 0.15
 """A true return that is lower than what is earned by more than this share is explained."""
 _STYLES = {"trust it": "bold green", "with care": "bold yellow", "do not trust it": "bold red"}
-
-
-def print_unfinished(run: RunDirectory, console: Console) -> None:
-    """Say so if a run is going on or was stopped: what is read then is not its result."""
-    if not run.finished:
-        said = f"{run.path} is not finished (it has no scores.json): this is what its constraint and agent are so far."
-        say(console, said, "yellow")
 
 
 def print_verdict(verdict: Verdict, console: Console) -> None:
