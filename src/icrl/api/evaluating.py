@@ -19,8 +19,8 @@ from icrl.experiment.directory.run_directory import EVALUATION, POLICY, RunDirec
 from icrl.experiment.directory.spec import spec_from_json
 from icrl.experiment.run.constraint_scores import judge_against_truth
 from icrl.experiment.run.inputs import Forbids, demos_of_run, with_truth
-from icrl.report.kept import keep_record, write_run_page
-from icrl.report.trust_summary import print_unfinished, progress_bar, stage
+from icrl.report.kept import keep_record, print_unfinished, write_run_page
+from icrl.report.trust_summary import progress_bar, stage
 from icrl.tasks.task import Scenario, Task
 from icrl.trust.check import Verdict
 from icrl.trust.fresh import Fresh, train_judge

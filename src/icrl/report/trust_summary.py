@@ -2,28 +2,22 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from icrl.evaluate import Truth
-from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.trust.check import Level, Verdict
 from icrl.words import say
+
+if TYPE_CHECKING:  # it needs what learning needs; reading does not
+    from icrl.evaluate import Truth
 
 _MARKS = {Level.good: ("+", "green"), Level.care: ("!", "yellow"), Level.bad: ("x", "red"), Level.unknown: ("?", "dim")}
 _RIM = 0.15
 """A true return that is lower than what is earned by more than this share is explained."""
 _STYLES = {"trust it": "bold green", "with care": "bold yellow", "do not trust it": "bold red"}
-
-
-def print_unfinished(run: RunDirectory, console: Console) -> None:
-    """Say so if a run is going on or was stopped: what is read then is not its result."""
-    if not run.finished:
-        said = f"{run.path} is not finished (it has no scores.json): this is what its constraint and agent are so far."
-        say(console, said, "yellow")
 
 
 def print_verdict(verdict: Verdict, console: Console) -> None:
@@ -54,7 +48,7 @@ def print_constraint_truth(found: dict[str, Any], console: Console) -> None:
     console.print(f"AUC {auc}, IoU {iou}, calibration error of 1 - ζ {error:.3f}.", highlight=False)
 
 
-def print_rim(truth: Truth, console: Console) -> None:
+def print_rim(truth: "Truth", console: Console) -> None:
     """Say why a true return is much lower than what the agent earns: it counts up to the first forbidden step."""
     if truth.nominal_return - truth.true_return <= _RIM * max(abs(truth.nominal_return), 1e-9):
         return

@@ -38,7 +38,7 @@ class EvaluateArgs:
 def run(arguments: list[str]) -> None:
     """`icrl evaluate DIR`."""
     args = tyro.cli(EvaluateArgs, prog="icrl evaluate", args=arguments)
-    require_counts(episodes=args.episodes, seed=args.seed, judge=args.judge or 1)
+    require_counts(episodes=args.episodes, seed=args.seed, judge=_steps_of(args))
     from rich.console import Console
 
     from icrl.api.evaluating import evaluate_run, keep_evaluation
@@ -74,3 +74,10 @@ def run(arguments: list[str]) -> None:
     if found.verdict is not None:
         print_verdict(found.verdict, console)
     keep_evaluation(found, console)
+
+
+def _steps_of(args: EvaluateArgs) -> int:
+    """Of the fresh judge; without one, any number that counts."""
+    if args.judge is None:
+        return 1
+    return args.judge

@@ -40,7 +40,7 @@ def run(arguments: list[str]) -> None:
     from icrl.files import NotWritten
     from icrl.report.explain_picture import draw_reading
     from icrl.report.explain_summary import print_reading
-    from icrl.report.trust_summary import print_unfinished
+    from icrl.report.kept import print_unfinished
 
     console = Console()
     run = RunDirectory(args.directory)
