@@ -41,7 +41,9 @@ RIGHT = {
 def read(directory: Path) -> dict[str, Any]:
     """One run."""
     scores = json.loads((directory / "scores.json").read_text())
-    last = json.loads((directory / "metrics.jsonl").read_text().splitlines()[-1])
+    rounds = [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
+    last = rounds[-1]
+    judged = [row for row in rounds if row.get("constraint/phase") == "judge"]
     world = scores["scenario"].removeprefix("shapes/")
     named = last.get("constraint/axes")
     axes = set()
@@ -58,6 +60,8 @@ def read(directory: Path) -> dict[str, Any]:
         "hit_rate": scores["constraint"]["hit_rate"],
         "false_alarm_rate": scores["constraint"]["false_alarm_rate"],
         "violation_rate": scores["violation_rate"],
+        # the last measurement of the last agent that nobody helped, 10 episodes at the mode
+        "judge_violation_rate": judged[-1]["truth/violation_rate"] if judged else None,
         # of negative returns: how much less was lost
         "return_ratio": 1.0 + (scores["true_return"] - expert) / abs(expert),
         "steps": scores["steps"],
@@ -81,6 +85,11 @@ def summary(rows: list[dict[str, Any]]) -> str:
         f"- right axes: {share(rows, lambda row: row['right'])}",
         "- hit rate >= 0.9 and false alarms <= 0.1 on visited states (worlds with a rule): "
         + share(ruled, lambda row: row["hit_rate"] >= 0.9 and row["false_alarm_rate"] <= 0.1),
+        "- violation rate of the last judge (a fresh agent under ζ, not helped) <= 0.01: "
+        + share(
+            [row for row in rows if row["judge_violation_rate"] is not None],
+            lambda row: row["judge_violation_rate"] <= 0.01,
+        ),
         f"- violation rate of the agent handed out <= 0.01: {share(rows, lambda row: row['violation_rate'] <= 0.01)}",
         "- and true return >= 0.9 of the demonstrations: "
         + share(rows, lambda row: row["violation_rate"] <= 0.01 and row["return_ratio"] >= 0.9),
@@ -102,13 +111,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--note", default="", help="what to know of the seeds: which were looked at while choosing")
     arguments = parser.parse_args()
     directories = sorted(path.parent for path in arguments.runs.glob("*/scores.json"))
     rows = [read(directory) for directory in directories]
     rows.sort(key=lambda row: (list(RIGHT).index(row["world"]), row["method"], row["seed"]))
     failed = sorted(path.parent.name for path in arguments.runs.glob("*/error.txt"))
     table = as_markdown(
-        ["world", "seed", "axes named", "right", "hit", "false alarms", "violation", "return", "steps"],
+        [
+            "world",
+            "seed",
+            "axes named",
+            "right",
+            "hit",
+            "false alarms",
+            "judge's violation",
+            "violation",
+            "return",
+            "steps",
+        ],
         [
             [
                 row["world"],
@@ -117,6 +138,7 @@ def main() -> None:
                 "yes" if row["right"] else "no",
                 cell(row["hit_rate"]),
                 cell(row["false_alarm_rate"]),
+                cell(row["judge_violation_rate"]),
                 cell(row["violation_rate"]),
                 cell(row["return_ratio"]),
                 f"{row['steps']:,}",
@@ -128,7 +150,7 @@ def main() -> None:
     versions = ", ".join(f"{name} {version}" for name, version in rows[0]["versions"].items())
     text = (
         f"# Shapes, run by run\n\n{summary(rows)}\n- failed runs: {', '.join(failed) or 'none'}\n\n{table}\n"
-        f"Seeds 0 and 1 were looked at while the method was made; {versions}.\n\nMade by `{command}`.\n"
+        f"{arguments.note}\n\n{versions}.\n\nMade by `{command} --note ...`.\n"
     )
     arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / "table.md").write_text(text)
