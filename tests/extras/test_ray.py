@@ -143,8 +143,9 @@ def test_runs_of_machines_that_share_no_folder_are_brought_back(cluster, tmp_pat
 
 
 def test_a_run_that_fails_fails_alone_and_says_why(cluster, tmp_path):
-    broken = Entry(label="broken", task="lap-grid", method="no-such-method", seeds=1, change=short)
+    broken = Entry(label="broken", task="lap-grid", seeds=1, change=short)
     (run,) = expand(Suite(name="small", purpose="test", entries=(broken,)), tmp_path)
+    run = run._replace(spec=replace(run.spec, method="no-such-method"))
     outcome = run_suite([run], tmp_path, 1, Watch(), "icrl suite small --engine ray", run_jobs_on_ray)
     assert outcome.failed == ["broken-seed0"]
     assert "unknown method 'no-such-method'" in (run.directory / "error.txt").read_text()
