@@ -14,7 +14,7 @@ STATE := $(shell $(BIN)/python -c 'import icrl, os, sys; \
 	here = os.path.realpath(icrl.__file__).startswith(os.path.realpath(".") + os.sep); \
 	print("good" if here and "$(WANTED)" in ("", "%d.%d" % sys.version_info[:2]) else "broken")' 2>/dev/null)
 
-.PHONY: help demo test coverage run-coverage test-slow test-extras test-wheels system-browser run-extras docs build-docs lint types bench mutants check force
+.PHONY: help demo test coverage run-coverage test-slow test-extras test-wheels system-browser run-extras test-ray run-ray docs build-docs lint types bench mutants check force
 .DEFAULT_GOAL := help
 
 help: ## show this list
