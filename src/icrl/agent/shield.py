@@ -1,7 +1,8 @@
 """The shield: where the action that was drawn is forbidden, the nearest allowed one is taken in its place.
 
-It is part of the world and not of the policy, as clipping is: the policy update sees what was drawn. It needs nothing
-but a cost function, so it works for a learned zeta as for a rule that somebody wrote down. NumPy only.
+It is part of the world and not of the policy, as clipping is: the policy update sees what was drawn. It needs a cost
+function, so it works for a learned zeta as for a rule that somebody wrote down; with a model of what follows from an
+action it also refuses what leads to where everything is forbidden. NumPy only.
 """
 
 from collections.abc import Callable
@@ -11,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from icrl.agent.ahead import Ahead
-from icrl.types import AnyArray, BoolArray, CostFunction, FloatArray
+from icrl.types import THRESHOLD, AnyArray, BoolArray, CostFunction, FloatArray
 
-FORBIDDEN_ABOVE = 0.5
+FORBIDDEN_ABOVE = 1.0 - THRESHOLD
 """A pair is forbidden where its cost 1 − ζ exceeds this."""
 
 NUM_CANDIDATES = 96

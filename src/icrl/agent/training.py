@@ -1,7 +1,7 @@
 """Solving (9) with a fresh agent: training that knows when it is done.
 
-An agent is trained piece by piece, and measured after each. It is done when it is feasible and earns what
-demonstrations earn, less the scatter of their mean, twice in a row; then its learning rate falls, and it ends.
+An agent is trained piece by piece, and measured after each. It is done when it is feasible and earns nearly
+what demonstrations earn, twice in a row; then its learning rate falls, and it ends.
 """
 
 import math
@@ -29,7 +29,7 @@ class Goal(NamedTuple):
     """When an agent is good enough."""
 
     least_return: float
-    """Mean return of demonstrations, less its standard error."""
+    """Mean return of demonstrations, less what counts as near."""
     most_forbidden: float = 0.001
     """Largest share of steps that may be forbidden: one of them ends an episode in the truth's eyes."""
     passes: int = 2

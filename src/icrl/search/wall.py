@@ -2,8 +2,8 @@
 demonstrations where it ends.
 
 In the chosen axes, measured by their rulers: allowed is what lies within t of what demonstrations
-show, t being how far held-out ones get from the others where they face the evidence; gaps between
-them are closed. What is left falls into connected pieces. Forbidden are those that the evidence
+show, t being half as far as held-out ones get from the others where they face the evidence; gaps
+between them are closed. What is left falls into connected pieces. Forbidden are those that the evidence
 enters: all of one that demonstrations surround, of another what lies between them and the deepest
 evidence.
 """
