@@ -1,9 +1,10 @@
-"""Bridges, seeds 0 to 4: does the recovered agent keep off the lower bridge, and does the recovered constraint?
+"""Bridges, seeds 0 to 4: does the recovered agent keep off the lower bridge,
+and does the recovered constraint?
 
-Run `python benchmarks/bridges.py`: for each seed it learns with the default preset, scores the nominal and the
-recovered agent, and trains a fresh agent under the frozen constraint alone (an agent that learned along with the
-constraint may keep to its way after the constraint has been forgotten). Writes results/bridges/scores.json and
-bridges.png.
+Run `python benchmarks/bridges.py`: for each seed it learns with the default preset, scores the
+nominal and the recovered agent, and trains a fresh agent under the frozen constraint alone (an
+agent that learned along with the constraint may keep to its way after the constraint has been
+forgotten). Writes results/bridges/scores.json and bridges.png.
 """
 
 import argparse
@@ -46,28 +47,45 @@ def one_run(
     """Learn, score, and score a fresh agent under the constraint that came out."""
     started = time.perf_counter()
     last = learner_of(find_method(method))(
-        scenario.task, demos, config, seed, {"method": method, "seed": seed}, lambda _: None, lambda _: None
+        scenario.task,
+        demos,
+        config,
+        seed,
+        {"method": method, "seed": seed},
+        lambda _: None,
+        lambda _: None,
     )
     seconds = time.perf_counter() - started
     truth = evaluate_policy(scenario, last.policy, EPISODES, seed)
     scores = asdict(
         Scores(
-            scenario=scenario.task.name, method=method, seed=seed, steps=last.steps, true_return=truth.true_return,
-            violation_rate=truth.violation_rate, expert_return=float(demos.trajectories.returns.mean()),
-            seconds=seconds, steps_per_second=last.steps / seconds,
+            scenario=scenario.task.name,
+            method=method,
+            seed=seed,
+            steps=last.steps,
+            true_return=truth.true_return,
+            violation_rate=truth.violation_rate,
+            expert_return=float(demos.trajectories.returns.mean()),
+            seconds=seconds,
+            steps_per_second=last.steps / seconds,
         )
-    )  # fmt: skip
+    )
     scores["lower_bridge_episodes"] = truth.violating_episodes
     if last.constraint is not None:
-        fresh = train_agent(scenario.task, last.constraint.cost, config.forward, FRESH_STEPS, seed + 100)
-        fresh_truth = evaluate_policy(scenario, policy_of(fresh.agent, scenario.task, config.forward), EPISODES, seed)
+        fresh = train_agent(
+            scenario.task, last.constraint.cost, config.forward, FRESH_STEPS, seed + 100
+        )
+        fresh_truth = evaluate_policy(
+            scenario, policy_of(fresh.agent, scenario.task, config.forward), EPISODES, seed
+        )
         scores["lower_bridge_cost"] = lower_bridge_cost(last.constraint)
         scores["fresh_agent"] = {"steps": fresh.steps, **fresh_truth._asdict()}
     return scores, walk(scenario, last.policy, seed), last.constraint
 
 
 def lower_bridge_cost(constraint: LearnedConstraint) -> float:
-    """The highest over x of the lowest over y of the mean cost 1 − ζ: near 1 when some cross-section is closed."""
+    """The highest over x of the lowest over y of the mean cost 1 − ζ:
+    near 1 when some cross-section is closed."""
     x, y = np.linspace(*plane.RIVER, 21)[1:-1], np.linspace(*plane.LOWER_BRIDGE, 9)
     places = np.stack(np.meshgrid(x, y), axis=-1)  # [9, 19, 2]
     return float(np.max(np.min(mean_cost(constraint, places), axis=0)))
@@ -76,7 +94,9 @@ def lower_bridge_cost(constraint: LearnedConstraint) -> float:
 def mean_cost(constraint: LearnedConstraint, places: FloatArray) -> FloatArray:
     """1 − ζ averaged over four directions of walking. [..., 2] -> [...]."""
     pushes = np.array([(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)])
-    return np.asarray(np.mean([constraint.cost(places, np.broadcast_to(p, places.shape)) for p in pushes], axis=0))
+    return np.asarray(
+        np.mean([constraint.cost(places, np.broadcast_to(p, places.shape)) for p in pushes], axis=0)
+    )
 
 
 def walk(scenario: Scenario, policy: Policy, seed: int) -> Trajectories:
@@ -95,14 +115,23 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     rows, drawn = [], {}
     for method in METHODS:
-        for seed in range(arguments.seeds if method != "greedy" else 1):  # greedy has no seed of its own
+        # greedy has no seed of its own
+        for seed in range(arguments.seeds if method != "greedy" else 1):
             budget = replace(config, steps=FRESH_STEPS) if method == "nominal" else config
             scores, paths, constraint = one_run(scenario, demos, budget, method, seed)
             rows.append({**scores, "versions": library_versions()})
             drawn[method, seed] = paths, constraint
-            shown = {k: v for k, v in scores.items() if k in ("lower_bridge_episodes", "lower_bridge_cost")}
+            shown = {
+                k: v
+                for k, v in scores.items()
+                if k in ("lower_bridge_episodes", "lower_bridge_cost")
+            }
             fresh = scores.get("fresh_agent", {}).get("violating_episodes")
-            print(f"{method} seed {seed}: return {scores['true_return']:.1f} {shown} fresh agent {fresh}", flush=True)
+            print(
+                f"{method} seed {seed}: return {scores['true_return']:.1f} {shown} fresh agent "
+                f"{fresh}",
+                flush=True,
+            )
     (arguments.out / "scores.json").write_text(json.dumps(rows, indent=1) + "\n")
     draw(demos.trajectories, drawn, arguments.seeds, arguments.out / "bridges.png")
 
@@ -121,7 +150,9 @@ def draw(demos: Trajectories, drawn: dict[tuple[str, int], Any], seeds: int, pat
     FigureCanvasAgg(figure)
     grid = figure.subplots((len(panels) + 3) // 4, 4).ravel()
     for axes, (title, paths, constraint) in zip(grid, panels, strict=False):
-        draw_bridges(axes, paths, None if constraint is None else 1.0 - mean_cost(constraint, places))
+        draw_bridges(
+            axes, paths, None if constraint is None else 1.0 - mean_cost(constraint, places)
+        )
         axes.set_title(title)
     for axes in grid[len(panels) :]:
         axes.set_axis_off()

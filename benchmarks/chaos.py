@@ -1,14 +1,21 @@
-"""Runs and suites that are killed at random moments, gone on with, and compared with undisturbed ones.
+"""Runs and suites that are killed at random moments, gone on with,
+and compared with undisturbed ones.
 
-Run `python benchmarks/chaos.py --kind lap-grid --kills 1000 --seed 0 --out results/reliability/chaos-lap-grid.json`
-(kinds: lap-grid, half-cheetah, suite). A life of a run is a process: `icrl learn TASK ... --out DIR`, then
-`icrl learn --resume DIR` until it ends by itself. It is sent SIGKILL, SIGTERM or SIGINT, half of the times at any
-moment, else soon after it has finished a round; of a suite, the suite itself or one of its workers. After every
-life the directory must be readable; in the end every byte of constraint, policy, metrics and scores (but for seconds)
-must be that of the undisturbed run. With `--fork` a life begins after Python's imports, in a fork of this process
-(which has never started JAX): the same command, and several times as many kills in an hour. With `--worker` lives are
-those of a suite's worker, which draws no pictures: `python -m icrl.experiment.engine.worker DIR`, always the same.
-The file is brought up to date after every run.
+Run `python benchmarks/chaos.py --kind lap-grid --kills 1000 --seed 0 --out
+results/reliability/chaos-lap-grid.json` (kinds: lap-grid, half-cheetah, suite). A life of a run is
+a process: `icrl learn TASK ... --out DIR`, then `icrl learn --resume DIR` until it ends by itself.
+
+It is sent SIGKILL, SIGTERM or SIGINT, half of the times at any moment, else soon after it has
+finished a round; of a suite, the suite itself or one of its workers.
+
+After every life the directory must be readable; in the end every byte of constraint, policy,
+metrics and scores (but for seconds) must be that of the undisturbed run. With `--fork` a life
+begins after Python's imports, in a fork of this process (which has never started JAX): the same
+command, and several times as many kills in an hour.
+
+With `--worker` lives are those of a suite's worker, which draws no pictures:
+`python -m icrl.experiment.engine.worker DIR`, always the same. The file is brought up to date
+after every run.
 """
 
 import argparse
@@ -42,21 +49,43 @@ from icrl.runtime import configure_jax
 from icrl.tasks.registry import make_scenario
 
 SMALL = (
-    "--num-samples=2", "--episodes=3", "--forward.steps=512", "--forward.num-envs=4", "--forward.rollout-steps=64",
-    "--forward.epochs=2", "--forward.hidden=16",
+    "--num-samples=2", "--episodes=3", "--forward.steps=512", "--forward.num-envs=4",
+    "--forward.rollout-steps=64", "--forward.epochs=2", "--forward.hidden=16",
 )  # fmt: skip
 RUNS: dict[str, list[tuple[str, ...]]] = {
     "lap-grid": [
         ("learn", "lap-grid", "--scouts=1", "--steps=40000", *SMALL),
-        ("learn", "lap-grid", "--scouts=0", "--steps=18240", "--backward.updates=5", "--backward.hidden=8", *SMALL),
-        ("learn", "lap-grid", "--method=gail-constraint", "--steps=18240", "--backward.updates=5", *SMALL),
+        (
+            "learn",
+            "lap-grid",
+            "--scouts=0",
+            "--steps=18240",
+            "--backward.updates=5",
+            "--backward.hidden=8",
+            *SMALL,
+        ),
+        (
+            "learn",
+            "lap-grid",
+            "--method=gail-constraint",
+            "--steps=18240",
+            "--backward.updates=5",
+            *SMALL,
+        ),
         ("learn", "lap-grid", "--method=nominal", "--steps=18240", *SMALL),
     ],
     "half-cheetah": [
-        ("learn", "half-cheetah-wall", "--scouts=1", "--steps=120000", "--num-samples=2", "--episodes=2",
-         "--forward.steps=8192"),
+        (
+            "learn",
+            "half-cheetah-wall",
+            "--scouts=1",
+            "--steps=120000",
+            "--num-samples=2",
+            "--episodes=2",
+            "--forward.steps=8192",
+        ),
     ],
-}  # fmt: skip
+}
 SUITE = ("suite", "lap-grid", "--only", "icrl", "nominal", "--seeds=1", "--steps=50000", "--jobs=2")
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 CODES = {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}
@@ -85,7 +114,9 @@ class Life:
 
     def start(self, words: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
         """A process from nothing."""
-        return subprocess.Popen([sys.executable, "-m", "icrl", *words], stdout=subprocess.DEVNULL, stderr=errors)
+        return subprocess.Popen(
+            [sys.executable, "-m", "icrl", *words], stdout=subprocess.DEVNULL, stderr=errors
+        )
 
     def become(self, words: Sequence[str]) -> None:
         """In a fork: be the command."""
@@ -138,7 +169,9 @@ class WorkerLife(Life):
 
     def start(self, words: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "icrl.experiment.engine.worker", str(self.out)]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors)
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors
+        )
         assert process.stdin is not None
         process.stdin.write(self.message.encode())
         process.stdin.flush()
@@ -232,7 +265,9 @@ def children_of(process_id: int) -> list[int]:
 class Chaos:
     """Kills, and counts."""
 
-    def __init__(self, kind: str, rng: random.Random, fork: bool, worker: bool, folder: Path) -> None:
+    def __init__(
+        self, kind: str, rng: random.Random, fork: bool, worker: bool, folder: Path
+    ) -> None:
         self.kind = kind
         self.worker = worker
         self.rng = rng
@@ -255,7 +290,9 @@ class Chaos:
             self.start_up.append(time.monotonic() - began)
             code = life.wait()
             if code != 0:
-                raise SystemExit(f"the undisturbed run failed ({code}): {life.errors.read_text()[-2000:]}")
+                raise SystemExit(
+                    f"the undisturbed run failed ({code}): {life.errors.read_text()[-2000:]}"
+                )
             self.straight[words] = digest(out)
         return self.straight[words]
 
@@ -293,7 +330,9 @@ class Chaos:
         self.counts["runs"] += 1
         self._compare(words, wanted, digest(out))
 
-    def _compare(self, words: tuple[str, ...], wanted: dict[str, Any], found: dict[str, Any]) -> None:
+    def _compare(
+        self, words: tuple[str, ...], wanted: dict[str, Any], found: dict[str, Any]
+    ) -> None:
         other = [name for name in sorted({*wanted, *found}) if wanted.get(name) != found.get(name)]
         if other:
             self.counts["runs that differ"] += 1
@@ -370,35 +409,51 @@ def report(chaos: Chaos, seconds: float, command: str) -> dict[str, Any]:
 
 def preload() -> None:
     """Import what a life needs, so that forks need not."""
-    reports = ("icrl.report.page", "icrl.report.summary", "icrl.verbs.learn", "icrl.experiment.engine.worker")
+    reports = (
+        "icrl.report.page",
+        "icrl.report.summary",
+        "icrl.verbs.learn",
+        "icrl.experiment.engine.worker",
+    )
     for name in reports:
         import_module(name)
 
 
-def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = print) -> dict[str, Any]:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(
+    arguments: Sequence[str] | None = None, say: Callable[[str], None] = print
+) -> dict[str, Any]:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--kind", choices=(*RUNS, "suite"), default="lap-grid")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--each", type=int, default=5, help="kills of one run at most")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--fork", action="store_true")
     parser.add_argument("--worker", action="store_true")
-    parser.add_argument("--seconds", type=float, default=1e9, help="begin no further run after so long")
+    parser.add_argument(
+        "--seconds", type=float, default=1e9, help="begin no further run after so long"
+    )
     parser.add_argument("--out", type=Path, default=None)
     args = parser.parse_args(arguments)
     if args.fork and args.kind != "suite":
-        if "JAX_COMPILATION_CACHE_DIR" not in os.environ:  # JAX reads its settings when it is imported: begin again
+        # JAX reads its settings when it is imported: begin again
+        if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
             os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
             configure_jax()
             os.execv(sys.executable, [sys.executable, *sys.argv])
         preload()
     rng = random.Random(args.seed)
-    command = "python benchmarks/chaos.py " + " ".join(sys.argv[1:] if arguments is None else arguments)
+    command = "python benchmarks/chaos.py " + " ".join(
+        sys.argv[1:] if arguments is None else arguments
+    )
     began = time.monotonic()
     kinds = RUNS.get(args.kind, [SUITE])
     with tempfile.TemporaryDirectory(prefix="icrl-chaos-") as folder:
         suite = args.kind == "suite"
-        chaos = Chaos(args.kind, rng, args.fork and not suite, args.worker and not suite, Path(folder))
+        chaos = Chaos(
+            args.kind, rng, args.fork and not suite, args.worker and not suite, Path(folder)
+        )
         while chaos.counts["kills"] < args.kills and time.monotonic() - began < args.seconds:
             words = kinds[chaos.counts["runs"] % len(kinds)]
             chaos.disturb(words, min(rng.randint(1, args.each), args.kills - chaos.counts["kills"]))
@@ -406,7 +461,10 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = pr
             if args.out is not None:
                 args.out.parent.mkdir(parents=True, exist_ok=True)
                 args.out.write_text(json.dumps(found, indent=2) + "\n")
-            say(f"{chaos.counts['kills']} kills, {chaos.counts['runs']} runs, {len(chaos.problems)} problems")
+            say(
+                f"{chaos.counts['kills']} kills, {chaos.counts['runs']} runs, "
+                f"{len(chaos.problems)} problems"
+            )
     return found
 
 

@@ -76,7 +76,10 @@ def row(name: str, found: Density) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    print("| | files | lines | median file | `x if c else y` | `a, b = x, y` | comments | wide lines |")
+    print(
+        "| | files | lines | median file | `x if c else y` | `a, b = x, y` | comments | wide lines "
+        "|"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for argument in arguments:
         path = Path(argument)

@@ -1,7 +1,9 @@
-"""What `icrl explain` reads in many runs: each one's rule, its agreement with zeta, what the data leave open.
+"""What `icrl explain` reads in many runs: each one's rule, its agreement with zeta,
+what the data leave open.
 
-Run `python benchmarks/explain_runs.py runs/half-cheetah --out results/half-cheetah`: writes explain.md (with the
-command) and explain.json. Runs without a constraint or without a record of their agents are left out.
+Run `python benchmarks/explain_runs.py runs/half-cheetah --out results/half-cheetah`: writes
+explain.md (with the command) and explain.json. Runs without a constraint or without a record of
+their agents are left out.
 """
 
 from typing import Any
@@ -18,15 +20,18 @@ from icrl.report.records import RunRecord
 from icrl.visited import VISITED, load_visited
 
 NOTE = (
-    "Rules that fit have a balanced agreement with ζ of 0.95 or more. Left open: all thresholds between these ends "
-    "explain the data equally well. Definitions: [docs/explain.md](../../docs/explain.md)."
+    "Rules that fit have a balanced agreement with ζ of 0.95 or more. Left open: all thresholds "
+    "between these ends explain the data equally well. Definitions: "
+    "[docs/explain.md](../../docs/explain.md)."
 )
 
 
 def read_run(run: RunRecord) -> tuple[list[str], dict[str, Any]]:
     """The row of one run, and all that `icrl explain` says of it."""
     demos = load_run_demos(run.config, None, scenario_of_run(run.config)).trajectories
-    reading = read_constraint(load_constraint(run.directory / CONSTRAINT), demos, load_visited(run.directory / VISITED))
+    reading = read_constraint(
+        load_constraint(run.directory / CONSTRAINT), demos, load_visited(run.directory / VISITED)
+    )
     rule, interval = reading.rule, reading.interval
     if rule is None:
         cells = ["forbids none of the pairs, or all", "-", "-"]
@@ -39,5 +44,8 @@ def read_run(run: RunRecord) -> tuple[list[str], dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    title, headers = "What `icrl explain` reads in each run", ("rule", "balanced agreement", "left open")
+    title, headers = (
+        "What `icrl explain` reads in each run",
+        ("rule", "balanced agreement", "left open"),
+    )
     write_page(__doc__, "explain", title, headers, NOTE, read_run)

@@ -1,7 +1,8 @@
 """Files with the first two or three demonstrations of worlds of Shapes: too few to say anything.
 
     python benchmarks/few_demos.py runs/few-demos
-    icrl learn shapes/disc --seed 7 --demos runs/few-demos/disc.npz --out runs/verdicts-few/disc-few-7
+    icrl learn shapes/disc --seed 7 --demos runs/few-demos/disc.npz \\
+        --out runs/verdicts-few/disc-few-7
 
 The study of verdicts (`verdicts.py`) asks what is said of such runs.
 """
@@ -32,7 +33,9 @@ NUMBERS = {
 
 def main() -> None:
     """Write one file for each world."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("out", type=Path)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)

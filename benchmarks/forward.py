@@ -1,11 +1,15 @@
-"""The agent alone: how well does it live under the *true* cost, with and without help from demonstrations?
+"""The agent alone: how well does it live under the *true* cost,
+with and without help from demonstrations?
 
     python benchmarks/forward.py --seeds 0 1 2 3 4 --jobs 2 --out results/forward
 
-Modes: *helped* (as the agent that is handed out), *alone* (as judges are, and transfers), *clone* (imitation only, no
-reward), *empty* (helped, but nothing is forbidden: how soon does a clone leave the rule?). Every agent is judged by the
-truth on 100 episodes at the mode of its policy; *passed*: at least 0.95 of the demonstrations' return up to the first
-forbidden step, and at most 1 % of steps forbidden. Cells that are there already are not made again.
+Modes: *helped* (as the agent that is handed out), *alone* (as judges are, and transfers), *clone*
+(imitation only, no reward), *empty* (helped, but nothing is forbidden: how soon does a clone
+leave the rule?).
+
+Every agent is judged by the truth on 100 episodes at the mode of its policy; *passed*: at least
+0.95 of the demonstrations' return up to the first forbidden step, and at most 1 % of steps
+forbidden. Cells that are there already are not made again.
 """
 
 import argparse
@@ -21,8 +25,9 @@ import numpy as np
 
 MODES = ("helped", "alone", "clone", "empty")
 SHAPES = (
-    "disc", "gate", "diagonal", "tube", "two-walls", "zone-speed", "zone-action", "one-way", "action-limit",
-    "never-action", "octant", "blocked-cells", "plant", "distractors", "noise", "fuel-meter", "no-rule", "weak-expert",
+    "disc", "gate", "diagonal", "tube", "two-walls", "zone-speed", "zone-action", "one-way",
+    "action-limit", "never-action", "octant", "blocked-cells", "plant", "distractors", "noise",
+    "fuel-meter", "no-rule", "weak-expert",
 )  # fmt: skip
 WORLDS = (*(f"shapes/{name}" for name in SHAPES), "lap-grid", "bridges", "acrobot", "mountain-car")
 BODIES = ("half-cheetah-wall", "ant-wall")
@@ -34,12 +39,16 @@ OTHERS = 400_000
 
 def main() -> None:
     """Make the missing cells, then write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--worlds", nargs="+", default=list(WORLDS))
     parser.add_argument("--modes", nargs="+", default=["helped", "alone"], choices=MODES)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--set", nargs="*", default=[], help="forward settings to try, e.g. terminate.soft=0.5")
+    parser.add_argument(
+        "--set", nargs="*", default=[], help="forward settings to try, e.g. terminate.soft=0.5"
+    )
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -65,10 +74,10 @@ def main() -> None:
 
 def _line(cell: dict[str, Any]) -> str:
     return (
-        f"{cell['world']:24} {cell['mode']:7} {cell['seed']} return {cell['ratio']:6.3f} "
-        f"forbidden {cell['forbidden']:.4f} reached {cell['reached_at']} of {cell['steps']} "
-        f"{'ok' if cell['passed'] else 'NO'} (sampled {cell['sampled_ratio']:.3f}, {cell['sampled_forbidden']:.4f}) "
-        f"{cell['seconds']:.0f} s"
+        f"{cell['world']:24} {cell['mode']:7} {cell['seed']} return {cell['ratio']:6.3f} forbidden "
+        f"{cell['forbidden']:.4f} reached {cell['reached_at']} of {cell['steps']} "
+        f"{'ok' if cell['passed'] else 'NO'} (sampled {cell['sampled_ratio']:.3f}, "
+        f"{cell['sampled_forbidden']:.4f}) {cell['seconds']:.0f} s"
     )
 
 
@@ -123,8 +132,12 @@ def make_cell(world: str, mode: str, seed: int, changes: tuple[str, ...]) -> dic
 
         out = train_out(key, task, cost, config, budget, goal, helped, on_piece=on_piece)
         agent, steps = out.agent, out.steps
-        good = [s for s, r, f in curve if r >= 0.95 * expected.mean - 0.1 * abs(expected.mean) * (expected.mean < 0)
-                and f <= 0.01]  # fmt: skip
+        good = [
+            s
+            for s, r, f in curve
+            if r >= 0.95 * expected.mean - 0.1 * abs(expected.mean) * (expected.mean < 0)
+            and f <= 0.01
+        ]
         reached = good[0] if good else None
         if mode == "empty":
             left = [s for s, _, f in curve if f > 0.01]
@@ -134,7 +147,9 @@ def make_cell(world: str, mode: str, seed: int, changes: tuple[str, ...]) -> dic
         policy = policy_of(agent, task, config, cost, greedy=greedy)
         told[greedy] = judge(dataclasses.replace(scenario, violation_reward=0.0),
                              play_episodes(task, policy, EPISODES, seed))  # fmt: skip
-    ratios = {g: 1.0 + (t.true_return - expected.mean) / abs(expected.mean) for g, t in told.items()}
+    ratios = {
+        g: 1.0 + (t.true_return - expected.mean) / abs(expected.mean) for g, t in told.items()
+    }
     return {
         "world": world,
         "mode": mode,
@@ -239,15 +254,25 @@ def table(cells: list[dict[str, Any]]) -> str:
     rows = []
     for world in worlds:
         for mode in MODES:
-            mine = sorted((c for c in cells if c["world"] == world and c["mode"] == mode), key=lambda c: c["seed"])
+            mine = sorted(
+                (c for c in cells if c["world"] == world and c["mode"] == mode),
+                key=lambda c: c["seed"],
+            )
             if mine:
-                rows.append([
-                    world, mode, f"{sum(c['passed'] for c in mine)}/{len(mine)}",
-                    " ".join(f"{c['ratio']:.2f}" for c in mine),
-                    " ".join(f"{100 * c['forbidden']:.2g}" for c in mine),
-                    " ".join("-" if c["reached_at"] is None else f"{c['reached_at'] // 1000}" for c in mine),
-                    " ".join(f"{c['steps'] // 1000}" for c in mine),
-                ])  # fmt: skip
+                rows.append(
+                    [
+                        world,
+                        mode,
+                        f"{sum(c['passed'] for c in mine)}/{len(mine)}",
+                        " ".join(f"{c['ratio']:.2f}" for c in mine),
+                        " ".join(f"{100 * c['forbidden']:.2g}" for c in mine),
+                        " ".join(
+                            "-" if c["reached_at"] is None else f"{c['reached_at'] // 1000}"
+                            for c in mine
+                        ),
+                        " ".join(f"{c['steps'] // 1000}" for c in mine),
+                    ]
+                )
     head = ["world", "mode", "passed", "return / demonstrations, by seed", "forbidden steps, %",
             "steps to 0.95 (empty: to leave the rule), thousands", "steps, thousands"]  # fmt: skip
     return "\n".join(lines) + "\n\n" + as_markdown(head, rows) + "\n"

@@ -1,9 +1,14 @@
-"""Damaged files: demonstrations, constraints, policies, records, configurations, checkpoints. What becomes of each?
+"""Damaged files: demonstrations, constraints, policies, records, configurations, checkpoints.
 
-Run `python benchmarks/fuzz.py --files 100000 --seed 0 --out results/reliability/fuzz.json`. Every file
-must be refused with an `InputError` or read as something whole. Counted are those that end in another
-exception (a traceback for the user), those that are read and hold a number that is not finite, and the peak
-of memory. Case i of a seed is always the same: `--first i --files 1 --keep folder` makes it again.
+What becomes of each?
+
+Run `python benchmarks/fuzz.py --files 100000 --seed 0 --out
+results/reliability/fuzz.json`. Every file must be refused with an `InputError` or read as
+something whole.
+
+Counted are those that end in another exception (a traceback for the user), those that are read and
+hold a number that is not finite, and the peak of memory. Case i of a seed is always the same:
+`--first i --files 1 --keep folder` makes it again.
 """
 
 import argparse
@@ -58,9 +63,32 @@ FLAGS = [
     "--backward.hidden=8",
 ]
 NASTY: list[Any] = [
-    None, True, 0, -1, 2**63, 10**400, 0.5, -1e308, 1e-320, float("nan"), float("inf"), "", "0", "\x1b[2J", "[/b]",
-    "$x_{", "\ud800", "../..", "os:abort", [], [[]], {}, {"a": 1}, [None], ["x"] * 3,
-]  # fmt: skip
+    None,
+    True,
+    0,
+    -1,
+    2**63,
+    10**400,
+    0.5,
+    -1e308,
+    1e-320,
+    float("nan"),
+    float("inf"),
+    "",
+    "0",
+    "\x1b[2J",
+    "[/b]",
+    "$x_{",
+    "\ud800",
+    "../..",
+    "os:abort",
+    [],
+    [[]],
+    {},
+    {"a": 1},
+    [None],
+    ["x"] * 3,
+]
 CHECKPOINT = "checkpoint.safetensors"
 VERB_EVERY = 250
 """A whole verb takes a thousand times as long as one file: every so many cases."""
@@ -70,7 +98,8 @@ Check = Callable[[Path], bool]
 
 
 def damage_bytes(rng: np.random.Generator, data: bytes) -> bytes:
-    """One to four wounds: flipped bits, other bytes, pieces cut off, cut out, doubled, moved, zeroed."""
+    """One to four wounds: flipped bits, other bytes, pieces cut off, cut out,
+    doubled, moved, zeroed."""
     content = bytearray(data)
     for _ in range(rng.integers(1, 5)):
         if not content:
@@ -148,7 +177,9 @@ def _damage_arrays(rng: np.random.Generator, path: Path) -> None:
         match rng.integers(6):
             case 0 if array.size and array.dtype.kind in "fiu":
                 worst = [np.nan, np.inf, -1, 1e300, 2**62]
-                array.flat[rng.integers(array.size)] = np.asarray(worst[rng.integers(5)]).astype(array.dtype)
+                array.flat[rng.integers(array.size)] = np.asarray(worst[rng.integers(5)]).astype(
+                    array.dtype
+                )
             case 1:
                 array = array[..., None]
             case 2:
@@ -290,7 +321,9 @@ def keep_checkpoint(run: Path) -> None:
     (run / "which-run.json").write_text(json.dumps(identity(to_json(spec), demos, None)))
 
 
-def try_case(number: int, seed: int, originals: Path, work: Path, only: str | None = None) -> tuple[str, str]:
+def try_case(
+    number: int, seed: int, originals: Path, work: Path, only: str | None = None
+) -> tuple[str, str]:
     """Damage one file of a copy and read it: the kind of case, and what became of it."""
     rng = np.random.default_rng([seed, number])
     shutil.rmtree(work, ignore_errors=True)
@@ -313,7 +346,12 @@ def try_case(number: int, seed: int, originals: Path, work: Path, only: str | No
 def _try_verb(rng: np.random.Generator, originals: Path, work: Path) -> tuple[str, str]:
     name = list(VERBS)[rng.integers(len(VERBS))]
     shutil.copytree(originals / "run", work / "run")
-    wounded = [path for files, _ in KINDS.values() for path in files if "demos" not in path and path != CHECKPOINT]
+    wounded = [
+        path
+        for files, _ in KINDS.values()
+        for path in files
+        if "demos" not in path and path != CHECKPOINT
+    ]
     damage_file(rng, work / "run" / wounded[rng.integers(len(wounded))])
     quiet = io.StringIO()
     try:
@@ -331,7 +369,9 @@ def _try_verb(rng: np.random.Generator, originals: Path, work: Path) -> tuple[st
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--files", type=int, default=2_000, help="how many damaged files")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
@@ -356,7 +396,10 @@ def main() -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     only = "" if args.only is None else f" --only {args.only}"
     found = {
-        "command": f"python benchmarks/fuzz.py --files {args.files} --seed {args.seed} --first {args.first}{only}",
+        "command": (
+            f"python benchmarks/fuzz.py --files {args.files} --seed {args.seed} --first "
+            f"{args.first}{only}"
+        ),
         "files": args.files,
         "seed": args.seed,
         "first": args.first,

@@ -38,7 +38,9 @@ def steps_done(directory: Path) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--task", default="half-cheetah-wall")
     parser.add_argument("--steps", type=int, default=2_000_000)
     args = parser.parse_args()
@@ -46,14 +48,21 @@ def main() -> None:
         directory = Path(folder) / "run"
         program = "from icrl.cli import main; main()"
         command = ["learn", args.task, "--steps", str(args.steps), "--out", str(directory)]
-        process = subprocess.Popen([sys.executable, "-c", program, *command], stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, *command], stdout=subprocess.DEVNULL
+        )
         samples: list[dict[str, float]] = []
         started = time.perf_counter()
         while process.poll() is None:
             memory = resident_megabytes(process.pid)
             if memory is not None:
-                samples.append({"seconds": round(time.perf_counter() - started, 1), "steps": steps_done(directory),
-                                "megabytes": round(memory, 1)})  # fmt: skip
+                samples.append(
+                    {
+                        "seconds": round(time.perf_counter() - started, 1),
+                        "steps": steps_done(directory),
+                        "megabytes": round(memory, 1),
+                    }
+                )
             time.sleep(1.0)
         if process.returncode != 0:
             raise SystemExit(f"icrl learn ended with {process.returncode}")

@@ -1,4 +1,5 @@
-"""What the benchmarks that read many runs have in common: which runs, and the page that is written about them."""
+"""What the benchmarks that read many runs have in common:
+which runs, and the page that is written about them."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -17,12 +18,17 @@ Reader = Callable[[RunRecord], tuple[list[str], dict[str, Any]]]
 """The cells of a run's row, and all that is said of it."""
 
 
-def write_page(doc: str, name: str, title: str, headers: Sequence[str], note: str, read: Reader) -> None:
-    """Read the finished runs of a directory that have a constraint and a record of their agents; write NAME.md, .json.
+def write_page(
+    doc: str, name: str, title: str, headers: Sequence[str], note: str, read: Reader
+) -> None:
+    """Read the finished runs of a directory that have a constraint and a record of their agents;
+    write NAME.md, .json.
 
     `--first` reads only the lowest seed of each method.
     """
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("runs", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--first", action="store_true", help="the lowest seed of each method alone")
@@ -30,7 +36,9 @@ def write_page(doc: str, name: str, title: str, headers: Sequence[str], note: st
     runs = [
         (group.name, run)
         for group in read_groups([arguments.runs])
-        for run in [run for run in group.finished if _can_be_read(run)][: 1 if arguments.first else None]
+        for run in [run for run in group.finished if _can_be_read(run)][
+            : 1 if arguments.first else None
+        ]
     ]
     rows, found = [], []
     for method, run in track(runs, "reading"):
@@ -41,7 +49,9 @@ def write_page(doc: str, name: str, title: str, headers: Sequence[str], note: st
     command = f"python benchmarks/{name}_runs.py {arguments.runs} --out {arguments.out}{first}"
     arguments.out.mkdir(parents=True, exist_ok=True)
     table = as_markdown(["method", "seed", *headers], rows)
-    (arguments.out / f"{name}.md").write_text(f"# {title}\n\n{table}\n{note}\n\nMade by `{command}`.\n")
+    (arguments.out / f"{name}.md").write_text(
+        f"# {title}\n\n{table}\n{note}\n\nMade by `{command}`.\n"
+    )
     write_json(arguments.out / f"{name}.json", found)
 
 

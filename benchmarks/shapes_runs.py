@@ -90,7 +90,10 @@ def summary(rows: list[dict[str, Any]]) -> str:
             [row for row in rows if row["judge_violation_rate"] is not None],
             lambda row: row["judge_violation_rate"] <= 0.01,
         ),
-        f"- violation rate of the agent handed out <= 0.01: {share(rows, lambda row: row['violation_rate'] <= 0.01)}",
+        (
+            "- violation rate of the agent handed out <= 0.01: "
+            f"{share(rows, lambda row: row['violation_rate'] <= 0.01)}"
+        ),
         "- and true return >= 0.9 of the demonstrations: "
         + share(rows, lambda row: row["violation_rate"] <= 0.01 and row["return_ratio"] >= 0.9),
         "- nothing forbidden where there is no rule (false alarms <= 0.01): "
@@ -108,10 +111,14 @@ def cell(value: float | None) -> str:
 
 def main() -> None:
     """Read, write table.md, runs.json and command.txt."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("runs", type=Path)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--note", default="", help="what to know of the seeds: which were looked at while choosing")
+    parser.add_argument(
+        "--note", default="", help="what to know of the seeds: which were looked at while choosing"
+    )
     arguments = parser.parse_args()
     directories = sorted(path.parent for path in arguments.runs.glob("*/scores.json"))
     rows = [read(directory) for directory in directories]
@@ -149,8 +156,17 @@ def main() -> None:
     command = f"python benchmarks/shapes_runs.py {arguments.runs} --out {arguments.out}"
     versions = ", ".join(f"{name} {version}" for name, version in rows[0]["versions"].items())
     text = (
-        f"# Shapes, run by run\n\n{summary(rows)}\n- failed runs: {', '.join(failed) or 'none'}\n\n{table}\n"
-        f"{arguments.note}\n\n{versions}.\n\nMade by `{command} --note ...`.\n"
+        "# Shapes, run by run\n"
+        "\n"
+        f"{summary(rows)}\n"
+        f"- failed runs: {', '.join(failed) or 'none'}\n"
+        "\n"
+        f"{table}\n"
+        f"{arguments.note}\n"
+        "\n"
+        f"{versions}.\n"
+        "\n"
+        f"Made by `{command} --note ...`.\n"
     )
     arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / "table.md").write_text(text)

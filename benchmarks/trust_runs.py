@@ -1,8 +1,9 @@
-"""What `icrl evaluate` says of many runs without knowing the truth, and how right their constraints are in truth.
+"""What `icrl evaluate` says of many runs without knowing the truth,
+and how right their constraints are in truth.
 
-Run `python benchmarks/trust_runs.py runs/half-cheetah --out results/half-cheetah --first`: writes trust.md (with the
-command) and trust.json. Each run takes up to a minute or two, so --first judges one seed of each method, with the
-others as its witnesses.
+Run `python benchmarks/trust_runs.py runs/half-cheetah --out results/half-cheetah --first`: writes
+trust.md (with the command) and trust.json. Each run takes up to a minute or two, so --first judges
+one seed of each method, with the others as its witnesses.
 """
 
 from typing import Any
@@ -18,7 +19,10 @@ from icrl.report.records import RunRecord
 from icrl.trust.of_run import judge_run
 
 EPISODES = 20
-NOTE = "The verdict does not know the truth; IoU does. Definitions: [docs/trust.md](../../docs/trust.md)."
+NOTE = (
+    "The verdict does not know the truth; IoU does. Definitions: "
+    "[docs/trust.md](../../docs/trust.md)."
+)
 
 
 def judge(run: RunRecord) -> tuple[list[str], dict[str, Any]]:
@@ -34,9 +38,15 @@ def judge(run: RunRecord) -> tuple[list[str], dict[str, Any]]:
         for name, check in said["checks"].items()
         if check["level"] != "good"
     ]
-    return [said["verdict"], "; ".join(reasons) or "-", f"{right['iou']:.2f}"], {**said, "constraint": right}
+    return [said["verdict"], "; ".join(reasons) or "-", f"{right['iou']:.2f}"], {
+        **said,
+        "constraint": right,
+    }
 
 
 if __name__ == "__main__":
-    title, headers = "What `icrl evaluate` says of each run", ("verdict", "what is not good", "IoU with the truth")
+    title, headers = (
+        "What `icrl evaluate` says of each run",
+        ("verdict", "what is not good", "IoU with the truth"),
+    )
     write_page(__doc__, "trust", title, headers, NOTE, judge)

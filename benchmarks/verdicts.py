@@ -2,21 +2,27 @@
 
     python benchmarks/verdicts.py runs/shapes --out results/verdicts
 
-Takes run directories, or folders of them, of tasks whose truth is known. Every ζ that is a region is judged as it is,
-and after each of these sabotages, whose files are as those of an honest run but for ζ:
+Takes run directories, or folders of them, of tasks whose truth is known. Every ζ that is a
+region is judged as it is, and after each of these sabotages, whose files are as those of an
+honest run but for ζ:
 
-- shifted out, shifted in: by a third of what it forbids, along every axis of numbers (names: by one);
+- shifted out, shifted in: by a third of what it forbids,
+  along every axis of numbers (names: by one);
 - emptied; mirrored along its first axis;
 - another's: the region of another world with as many features, stretched to the box of this one;
-- style: a wall between demonstrations and scouts in other features, the ones that set them apart most.
+- style: a wall between demonstrations and scouts in other features,
+  the ones that set them apart most.
 
-Other seeds are no help: where there are any, their ζ is sabotaged in the same way, so that they agree.
+Other seeds are no help: where there are any,
+their ζ is sabotaged in the same way, so that they agree.
 
-By the truth, on all recorded pairs, a ζ is right (hit rate >= 0.9, false alarms <= 0.1, and it touches at most a tenth
-of the demonstrations, all of which are lawful; where nothing is forbidden: false alarms <= 0.01), wrong (hits < 0.75 or
-false alarms > 0.25; where nothing is forbidden: > 0.05) or between. A verdict is right if it is not "do not trust it"
-for a right ζ, if it is "do not trust it" for a wrong one, and if it is not "trust it" for one between, and for fewer
-than five demonstrations.
+By the truth, on all recorded pairs, a ζ is right (hit rate >= 0.9, false alarms <= 0.1, and it
+touches at most a tenth of the demonstrations, all of which are lawful; where nothing is forbidden:
+false alarms <= 0.01), wrong (hits < 0.75 or false alarms > 0.25; where nothing is forbidden: >
+0.05) or between.
+
+A verdict is right if it is not "do not trust it" for a right ζ, if it is "do not trust it" for a
+wrong one, and if it is not "trust it" for one between, and for fewer than five demonstrations.
 """
 
 import argparse
@@ -85,7 +91,10 @@ class Run(NamedTuple):
         """The same but for the seed."""
         if self.config["seed"] == other.config["seed"]:
             return False
-        return all(self.config.get(name) == other.config.get(name) for name in ("task", "method", "preset", "demos"))
+        return all(
+            self.config.get(name) == other.config.get(name)
+            for name in ("task", "method", "preset", "demos")
+        )
 
 
 def find_runs(folders: list[Path]) -> list[Run]:
@@ -103,7 +112,9 @@ def find_runs(folders: list[Path]) -> list[Run]:
         config = RunDirectory(path).config()
         scenario = scenario_of_run(config)
         demos = demos_of_run(config, scenario)
-        phases = {int(row["round"]): str(row["constraint/phase"]) for row in RunDirectory(path).metrics()}
+        phases = {
+            int(row["round"]): str(row["constraint/phase"]) for row in RunDirectory(path).metrics()
+        }
         record = record_of(load_visited(path / VISITED), demos, phases)
         found.append(Run(path, config, scenario, demos, constraint, record))
     return found
@@ -126,7 +137,10 @@ def sabotaged(run: Run, kind: str, runs: list[Run]) -> LearnedConstraint | None:
     if kind == "emptied":
         return replace(constraint, region=replace(region, depth=np.zeros_like(region.depth)))
     if kind == "mirrored":
-        return replace(constraint, region=replace(region, depth=np.ascontiguousarray(np.flip(region.depth, axis=0))))
+        return replace(
+            constraint,
+            region=replace(region, depth=np.ascontiguousarray(np.flip(region.depth, axis=0))),
+        )
     outward = 1.0
     if kind == "shifted in":
         outward = -1.0
@@ -134,7 +148,8 @@ def sabotaged(run: Run, kind: str, runs: list[Run]) -> LearnedConstraint | None:
 
 
 def _side(run: Run) -> float:
-    """On which side of the demonstrations the forbidden lies along the first axis: away from them is out."""
+    """On which side of the demonstrations the forbidden lies along the first axis:
+    away from them is out."""
     space = run.record.space(run.constraint)
     forbidden = space.forbidden()
     if not len(forbidden):
@@ -159,7 +174,8 @@ def _shifted(region: Region, sign: float) -> Region:
 
 
 def _of_another(run: Run, runs: list[Run]) -> LearnedConstraint | None:
-    """The region of the next world whose region has as many axes, all of them numbers, stretched to this one's box."""
+    """The region of the next world whose region has as many axes, all of them numbers,
+    stretched to this one's box."""
     region = run.constraint.region
     assert region is not None
     worlds = [other for other in runs if other.world != run.world and not other.few]
@@ -167,7 +183,9 @@ def _of_another(run: Run, runs: list[Run]) -> LearnedConstraint | None:
     for other in later:
         theirs = other.constraint.region
         assert theirs is not None
-        if not np.any(theirs.depth > theirs.level) or any(axis.categorical for axis in theirs.axes + region.axes):
+        if not np.any(theirs.depth > theirs.level) or any(
+            axis.categorical for axis in theirs.axes + region.axes
+        ):
             continue
         if len(theirs.axes) != len(region.axes):
             continue
@@ -189,7 +207,8 @@ def _range_of(run: Run, axis: RegionAxis) -> tuple[float, float]:
 
 
 def _values(run: Run) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """All features of demonstrated steps, of scouts' steps, and how much the latter need explaining."""
+    """All features of demonstrated steps, of scouts' steps,
+    and how much the latter need explaining."""
     task = run.scenario.task
     columns = tuple(
         replace(axis, columns=(column,))
@@ -211,7 +230,8 @@ def _values(run: Run) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _style(run: Run) -> LearnedConstraint | None:
-    """A wall in the features that set scouts apart from demonstrations most, the rule's own left out."""
+    """A wall in the features that set scouts apart from demonstrations most,
+    the rule's own left out."""
     task = run.scenario.task
     shown, done, weights = _values(run)
     chosen = _apart(run, shown, done[weights > 0.5])
@@ -229,13 +249,18 @@ def _style(run: Run) -> LearnedConstraint | None:
     from_done = cKDTree((done - low) / scale).query(mesh)[0]
     borne = 0.02
     depth = np.where((from_done < from_shown) | (from_shown <= borne), from_shown / borne, 0.0)
-    axes = tuple(RegionAxis(columns=(i,), nodes=low[i] + scale[i] * nodes[i]) for i in range(len(chosen)))
-    region = Region(axes=axes, depth=depth.astype(np.float32), evidence_depth=max(1.0, float(depth.max()) / 2))
+    axes = tuple(
+        RegionAxis(columns=(i,), nodes=low[i] + scale[i] * nodes[i]) for i in range(len(chosen))
+    )
+    region = Region(
+        axes=axes, depth=depth.astype(np.float32), evidence_depth=max(1.0, float(depth.max()) / 2)
+    )
     return region_constraint(region, [(column,) for column in chosen], task, run.constraint.card)
 
 
 def _apart(run: Run, shown: FloatArray, done: FloatArray) -> list[int]:
-    """The columns of the best rival that the card names; without one, the column that sets agents apart most."""
+    """The columns of the best rival that the card names;
+    without one, the column that sets agents apart most."""
     names = list(run.scenario.task.feature_names)
     standing = standing_of(run.constraint, run.scenario.task, run.record)
     if standing is not None:
@@ -254,7 +279,9 @@ def _apart(run: Run, shown: FloatArray, done: FloatArray) -> list[int]:
 def _separation(first: FloatArray, second: FloatArray) -> float:
     """The largest difference of the two distribution functions."""
     points = np.sort(np.concatenate([first, second]))
-    shares = [np.searchsorted(np.sort(part), points, side="right") / len(part) for part in (first, second)]
+    shares = [
+        np.searchsorted(np.sort(part), points, side="right") / len(part) for part in (first, second)
+    ]
     return float(np.max(np.abs(shares[0] - shares[1])))
 
 
@@ -270,7 +297,8 @@ def write_case(run: Run, constraint: LearnedConstraint, folder: Path) -> Path:
 
 
 def truth_of(hit: float | None, false_alarms: float | None, touched: float) -> str:
-    """right, wrong or between; `touched`: the share of lawful demonstrations that ζ forbids a part of."""
+    """right, wrong or between; `touched`: the share of lawful demonstrations
+    that ζ forbids a part of."""
     alarms = false_alarms or 0.0
     if hit is None:
         if alarms <= 0.01:
@@ -336,7 +364,9 @@ def judge_case(run: Run, kind: str, runs: list[Run], steps: int) -> dict[str, An
         "witnesses": len(others),
         "judged_afresh": judged_afresh,
         "bad": [name for name, check in said["checks"].items() if check["level"] == "bad"],
-        "care": [name for name, check in said["checks"].items() if check["level"] in ("care", "unknown")],
+        "care": [
+            name for name, check in said["checks"].items() if check["level"] in ("care", "unknown")
+        ],
         "would_change": said["would_change"],
         "checks": said["checks"],
     }
@@ -355,11 +385,14 @@ def _has_rivals(said: dict[str, Any]) -> bool:
 
 def summary(rows: list[dict[str, Any]]) -> str:
     """The counts that matter."""
-    lines = [f"- verdicts that are right: {sum(row['verdict_right'] for row in rows)} of {len(rows)}"]
+    lines = [
+        f"- verdicts that are right: {sum(row['verdict_right'] for row in rows)} of {len(rows)}"
+    ]
     unlike = [row for row in rows if row["truth"] != "right" or row["few"]]
     trusted = sum(row["verdict"] == "trust it" for row in unlike)
     lines.append(
-        f'- "trust it" said of a ζ that is not right, or of too few demonstrations: {trusted} of {len(unlike)}'
+        f'- "trust it" said of a ζ that is not right, or of too few demonstrations: {trusted} of '
+        f"{len(unlike)}"
     )
     for truth in ("right", "between", "wrong"):
         chosen = [row for row in rows if row["truth"] == truth and not row["few"]]
@@ -369,7 +402,10 @@ def summary(rows: list[dict[str, Any]]) -> str:
         )
         lines.append(f"- {truth} ({len(chosen)}): {counts}")
     few = [row for row in rows if row["few"]]
-    lines.append(f"- too few demonstrations ({len(few)}): {', '.join(sorted({row['verdict'] for row in few})) or '-'}")
+    lines.append(
+        f"- too few demonstrations ({len(few)}): "
+        f"{', '.join(sorted({row['verdict'] for row in few})) or '-'}"
+    )
     return "\n".join(lines)
 
 
@@ -382,11 +418,18 @@ def cell(value: float | None) -> str:
 
 def main() -> None:
     """Judge every case; write table.md, cases.json and command.txt."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("runs", type=Path, nargs="+")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS)
-    parser.add_argument("--judge", type=int, default=0, help="steps of a fresh agent where the rule has a close rival")
+    parser.add_argument(
+        "--judge",
+        type=int,
+        default=0,
+        help="steps of a fresh agent where the rule has a close rival",
+    )
     parser.add_argument("--resume", action="store_true", help="keep the cases that OUT has already")
     arguments = parser.parse_args()
     command = "python benchmarks/verdicts.py " + " ".join(str(path) for path in arguments.runs)
@@ -408,10 +451,14 @@ def main() -> None:
                 continue
             rows.append(row)
             mark = "ok " if row["verdict_right"] else "BAD"
-            said = f"{mark} {run.path.name} {kind}: {row['truth']} -> {row['verdict']} {row['bad']} care {row['care']}"
+            said = (
+                f"{mark} {run.path.name} {kind}: {row['truth']} -> {row['verdict']} {row['bad']} "
+                f"care {row['care']}"
+            )
             sys.stdout.write(f"{said} ({row['hit_rate']}, {row['false_alarm_rate']})\n")
             sys.stdout.flush()
-        write(rows, command, arguments.out)  # after every run: a study that is stopped is a smaller one
+        # after every run: a study that is stopped is a smaller one
+        write(rows, command, arguments.out)
 
 
 def write(rows: list[dict[str, Any]], command: str, out: Path) -> None:
@@ -431,7 +478,9 @@ def write(rows: list[dict[str, Any]], command: str, out: Path) -> None:
     ]
     table = as_markdown(names, [_cells(row) for row in rows])
     title = "# What `icrl evaluate` says of right and of wrong rules"
-    (out / "table.md").write_text(f"{title}\n\n{summary(rows)}\n\n{table}\n\nMade by `{command}`.\n")
+    (out / "table.md").write_text(
+        f"{title}\n\n{summary(rows)}\n\n{table}\n\nMade by `{command}`.\n"
+    )
     (out / "cases.json").write_text(json.dumps(rows, indent=1) + "\n")
     (out / "command.txt").write_text(command + "\n")
 

@@ -12,7 +12,8 @@ _DOCS = Path(__file__).parent
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Rewrite what leads out of docs/; what leads nowhere is left for the strict build to refuse."""
+    """Rewrite what leads out of docs/; what leads nowhere is left for
+    the strict build to refuse."""
     here = (_DOCS / page.file.src_uri).parent
 
     def rewritten(match: re.Match[str]) -> str:

@@ -1,7 +1,10 @@
-"""A room with two doors; the near one is forbidden. Nobody says so: we read it off the demonstrations.
+"""A room with two doors; the near one is forbidden.
 
-Run `python examples/forbidden_door.py`: it prints three short tables and draws `forbidden_door.png`.
-Everything here is exact (no sampling except the demonstrations): see `src/icrl/tabular/`.
+Nobody says so: we read it off the demonstrations.
+
+Run `python examples/forbidden_door.py`: it prints three short tables and draws
+`forbidden_door.png`. Everything here is exact (no sampling except the demonstrations): see
+`src/icrl/tabular/`.
 """
 
 from typing import Any
@@ -43,17 +46,32 @@ def main() -> None:
     greedy = infer_constraints(room, demos)
     print_greedy(room, greedy)
     free, soft = (
-        learn_exact(room, demos, feature_names=("x", "y"), rounds=100, sparsity=sparsity) for sparsity in (0.0, 1.0)
+        learn_exact(room, demos, feature_names=("x", "y"), rounds=100, sparsity=sparsity)
+        for sparsity in (0.0, 1.0)
     )
     print_soft(free, soft, log_likelihood(room, demos, hard_log_zeta(truth)), truth)
 
     recovered = solve(room, hard_log_zeta(greedy.feasibility == 0))
-    print("\n3. Does it explain the expert? KL in nats per trajectory, and visits of the forbidden door")
-    for name, log_zeta in (("nominal", anything), ("recovered", hard_log_zeta(greedy.feasibility == 0))):
+    print(
+        "\n"
+        "3. Does it explain the expert? KL in nats per trajectory, and visits of the forbidden "
+        "door"
+    )
+    for name, log_zeta in (
+        ("nominal", anything),
+        ("recovered", hard_log_zeta(greedy.feasibility == 0)),
+    ):
         visits = float(np.sum(solve(room, log_zeta).occupancy[truth]))
-        print(f"   KL(expert || {name:<9}) = {kl_divergence(room, hard_log_zeta(truth), log_zeta):7.4f}   {visits:.3f}")
+        print(
+            f"   KL(expert || {name:<9}) = "
+            f"{kl_divergence(room, hard_log_zeta(truth), log_zeta):7.4f}   {visits:.3f}"
+        )
 
-    panels = {"nominal": nominal.occupancy, "expert": expert.occupancy, "recovered": recovered.occupancy}
+    panels = {
+        "nominal": nominal.occupancy,
+        "expert": expert.occupancy,
+        "recovered": recovered.occupancy,
+    }
     draw(room, panels, truth, greedy, soft)
     print(f"\nDrawn: {PICTURE}")
 
@@ -61,32 +79,58 @@ def main() -> None:
 def print_greedy(room: TabularMDP, greedy: GreedyConstraint) -> None:
     """One line per constraint found."""
     print(
-        f"1. Greedy inference from {NUM_DEMOS} demonstrations: what does the expert never do, that it should love to?"
+        f"1. Greedy inference from {NUM_DEMOS} demonstrations: what does the expert never do, that "
+        "it should love to?"
     )
     print(f"   {'constraint':<28}{'gain':>8}{'log-likelihood':>17}   (nats per demonstration)")
     print(f"   {'none':<28}{'':>8}{greedy.nominal_log_likelihood:>17.3f}")
     for finding in greedy.findings:
-        print(f"   {finding.hypothesis.describe(room):<28}{finding.gain:>8.3f}{finding.log_likelihood:>17.3f}")
-    print(f"   stopped: the next one would gain {greedy.next_gain:.3f}, less than {greedy.min_gain:.3f}")
+        print(
+            "   "
+            f"{finding.hypothesis.describe(room):<28}{finding.gain:>8.3f}"
+            f"{finding.log_likelihood:>17.3f}"
+        )
+    print(
+        f"   stopped: the next one would gain {greedy.next_gain:.3f}, less than "
+        f"{greedy.min_gain:.3f}"
+    )
 
 
-def print_soft(free: ExactICRL, soft: ExactICRL, true_log_likelihood: float, truth: BoolArray) -> None:
+def print_soft(
+    free: ExactICRL, soft: ExactICRL, true_log_likelihood: float, truth: BoolArray
+) -> None:
     """The likelihood of a neural zeta, round by round, and what the regulariser is for."""
     rounds = len(free.log_likelihoods) - 1
-    print("\n2. ICRL with an exact forward step: a network zeta(x, y), one exact gradient step per round")
+    print(
+        "\n"
+        "2. ICRL with an exact forward step: a network zeta(x, y), one exact gradient step per "
+        "round"
+    )
     print(f"   {'round':>5}{'log-likelihood':>17}")
     for index in sorted({0, 1, 2, 5, 10, 20, 50, rounds} & set(range(rounds + 1))):
         print(f"   {index:>5}{free.log_likelihoods[index]:>17.3f}")
     rose = bool(np.all(np.diff(free.log_likelihoods) > 0))
-    print(f"   {'truth':>5}{true_log_likelihood:>17.3f}   the likelihood rose in every round: {rose}")
-    print("   Past the truth it also blames what the expert merely happened not to do; sparsity prevents that:")
+    print(
+        f"   {'truth':>5}{true_log_likelihood:>17.3f}   the likelihood rose in every round: {rose}"
+    )
+    print(
+        "   Past the truth it also blames what the expert merely happened not to do; sparsity "
+        "prevents that:"
+    )
     for name, found in (("sparsity 0", free), ("sparsity 1", soft)):
         door, others = np.max(found.feasibility[truth]), np.min(found.feasibility[~truth])
-        print(f"   {name}: zeta of the forbidden door {door:.3f}, lowest of the allowed cells {others:.3f}")
+        print(
+            f"   {name}: zeta of the forbidden door {door:.3f}, lowest of the allowed cells "
+            f"{others:.3f}"
+        )
 
 
 def draw(
-    room: TabularMDP, panels: dict[str, FloatArray], truth: BoolArray, greedy: GreedyConstraint, soft: ExactICRL
+    room: TabularMDP,
+    panels: dict[str, FloatArray],
+    truth: BoolArray,
+    greedy: GreedyConstraint,
+    soft: ExactICRL,
 ) -> None:
     """Where the three agents walk, and the learned zeta(x, y)."""
     import matplotlib
@@ -97,10 +141,17 @@ def draw(
     figure, axes = plt.subplots(1, 4, figsize=(13, 3.4), layout="constrained")
     image = None
     for panel, (name, occupancy) in zip(axes, panels.items(), strict=False):
-        visits = np.minimum(occupancy.sum(axis=1), 1.0)  # the goal holds the agent for the rest of the episode
+        # the goal holds the agent for the rest of the episode
+        visits = np.minimum(occupancy.sum(axis=1), 1.0)
         image = draw_cells(panel, room, visits, "YlGnBu")
-        panel.set_title({"nominal": "nominal: no constraint", "expert": "expert", "recovered": "recovered"}[name])
-    figure.colorbar(image, ax=list(axes[:3]), label="expected visits (1 or more)", shrink=0.8, pad=0.01)
+        panel.set_title(
+            {"nominal": "nominal: no constraint", "expert": "expert", "recovered": "recovered"}[
+                name
+            ]
+        )
+    figure.colorbar(
+        image, ax=list(axes[:3]), label="expected visits (1 or more)", shrink=0.8, pad=0.01
+    )
     image = draw_cells(axes[3], room, 1.0 - soft.feasibility[:, 0], "OrRd")
     axes[3].set_title("ICRL: cost 1 − ζ(x, y)")
     figure.colorbar(image, ax=axes[3], shrink=0.8, pad=0.02)
@@ -121,8 +172,22 @@ def draw_cells(panel: Any, room: TabularMDP, values: FloatArray, colours: str) -
     for line, row in enumerate(rows):
         for column, symbol in enumerate(row):
             if symbol in "SG":
-                box = {"boxstyle": "circle,pad=0.25", "facecolor": "white", "edgecolor": "#3b3f46", "linewidth": 0.8}
-                panel.text(column, line, symbol, ha="center", va="center", fontsize=9, fontweight="bold", bbox=box)
+                box = {
+                    "boxstyle": "circle,pad=0.25",
+                    "facecolor": "white",
+                    "edgecolor": "#3b3f46",
+                    "linewidth": 0.8,
+                }
+                panel.text(
+                    column,
+                    line,
+                    symbol,
+                    ha="center",
+                    va="center",
+                    fontsize=9,
+                    fontweight="bold",
+                    bbox=box,
+                )
     panel.set_xticks([])
     panel.set_yticks([])
     return image

@@ -1,7 +1,7 @@
 """Makes `data/acrobot_logs.csv`, the logs that `own_logs_to_sb3.py` starts from.
 
-The expert swings the Acrobot up without ever pushing to the left: its own machine cannot. The logs do not say so: they
-are observations, actions and rewards, as any machine would keep them.
+The expert swings the Acrobot up without ever pushing to the left: its own machine cannot. The logs
+do not say so: they are observations, actions and rewards, as any machine would keep them.
 """
 
 from dataclasses import replace
@@ -24,7 +24,9 @@ STEPS, EPISODES = 160_000, 10
 
 def one_sided() -> gym.Env[Any, Any]:
     """The expert's machine: of the three choices (left, none, right) it has the last two."""
-    return gym.wrappers.TransformAction(gym.make("Acrobot-v1"), lambda choice: choice + 1, gym.spaces.Discrete(2))
+    return gym.wrappers.TransformAction(
+        gym.make("Acrobot-v1"), lambda choice: choice + 1, gym.spaces.Discrete(2)
+    )
 
 
 def main() -> None:
@@ -32,12 +34,23 @@ def main() -> None:
     task = icrl.task_from_env(one_sided)
     config = replace(expert(task.name)[0], steps=STEPS)
     agent = init_agent(np.random.default_rng(0), task, config)
-    agent, _ = forward_step(jax.random.key(0), agent, task, task.make_env(config.num_envs), None, config)
+    agent, _ = forward_step(
+        jax.random.key(0), agent, task, task.make_env(config.num_envs), None, config
+    )
     policy = policy_of(agent, task, config)
-    found = sample_trajectories(np.random.default_rng(1), policy, task.make_env(EPISODES), task.horizon, seed=1)
-    logged = replace(found, actions=found.actions + 1, observations=np.round(found.observations.astype(np.float64), 4))
+    found = sample_trajectories(
+        np.random.default_rng(1), policy, task.make_env(EPISODES), task.horizon, seed=1
+    )
+    logged = replace(
+        found,
+        actions=found.actions + 1,
+        observations=np.round(found.observations.astype(np.float64), 4),
+    )
     icrl.save_demos(icrl.Demonstrations(trajectories=logged, discrete=True), LOGS)
-    print(f"{EPISODES} episodes, {found.num_steps} steps, mean return {found.returns.mean():.1f}: {LOGS.name}")
+    print(
+        f"{EPISODES} episodes, {found.num_steps} steps, mean return {found.returns.mean():.1f}: "
+        f"{LOGS.name}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""From your logs to a constraint, to a Stable-Baselines3 agent that respects it (needs the extra `sb3`).
+"""From your logs to a constraint, to a Stable-Baselines3 agent that respects
+it (needs the extra `sb3`).
 
-The world is Gymnasium's Acrobot; the logs are of an expert that never pushes to the left (see `make_acrobot_logs.py`).
-Nobody tells the learner: it is given the environment and the logs. Run `python examples/own_logs_to_sb3.py`.
+The world is Gymnasium's Acrobot; the logs are of an expert that never pushes to the left (see
+`make_acrobot_logs.py`). Nobody tells the learner: it is given the environment and the logs. Run
+`python examples/own_logs_to_sb3.py`.
 """
 
 from dataclasses import replace
@@ -29,11 +31,14 @@ def learn():
 def train(make_env):
     """Stable-Baselines3's PPO, with scaled rewards."""
     envs = VecNormalize(make_vec_env(make_env, n_envs=16), norm_obs=False)
-    return PPO("MlpPolicy", envs, n_steps=128, batch_size=256, learning_rate=1e-3, device="cpu", seed=0).learn(60_000)
+    return PPO(
+        "MlpPolicy", envs, n_steps=128, batch_size=256, learning_rate=1e-3, device="cpu", seed=0
+    ).learn(60_000)
 
 
 def judge(agent, episodes=20):
-    """Mean length of an episode (fewer steps are better), and the share of its pushes that go left."""
+    """Mean length of an episode (fewer steps are better),
+    and the share of its pushes that go left."""
     env, lengths, pushes = gym.make(ENV), [], []
     for seed in range(episodes):
         observation, ended, lengths = env.reset(seed=seed)[0], False, [*lengths, 0]
@@ -41,7 +46,10 @@ def judge(agent, episodes=20):
             pushes.append(int(agent.predict(observation, deterministic=True)[0]))
             observation, _, terminated, truncated, _ = env.step(pushes[-1])
             ended, lengths[-1] = terminated or truncated, lengths[-1] + 1
-    return f"swings up in {np.mean(lengths):.0f} steps, pushes left in {np.mean(np.equal(pushes, 0)):.1%} of them"
+    return (
+        f"swings up in {np.mean(lengths):.0f} steps, pushes left in "
+        f"{np.mean(np.equal(pushes, 0)):.1%} of them"
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """A shield: a plain loop in which actions that a learned constraint forbids are refused.
 
-LapGridWorld's unwritten rule is read off its demonstration by greedy inference, in seconds. Then a walker that knows
-nothing of it and moves at random is let loose, without the shield and with it. Run `python examples/shield.py`.
+LapGridWorld's unwritten rule is read off its demonstration by greedy inference, in seconds. Then a
+walker that knows nothing of it and moves at random is let loose, without the shield and with it.
+Run `python examples/shield.py`.
 """
 
 import numpy as np
@@ -19,11 +20,15 @@ def main() -> None:
     env = SingleEnv(task.make_env(1))
     for name in ("without", "with"):
         total, refused, steps = walk(env, shield if name == "with" else None)
-        print(f"{name:>7} the shield: return {total:5.0f}, {refused} of {steps} steps had their first idea refused")
+        print(
+            f"{name:>7} the shield: return {total:5.0f}, {refused} of {steps} steps had their "
+            "first idea refused"
+        )
 
 
 def walk(env: SingleEnv, shield: icrl.Shield | None) -> tuple[float, int, int]:
-    """One episode of a random walker: its return, how often its first idea was refused, its steps."""
+    """One episode of a random walker: its return,
+    how often its first idea was refused, its steps."""
     rng = np.random.default_rng(0)
     observation, _ = env.reset(seed=0)
     total, refused, steps, ended = 0.0, 0, 0, False

@@ -1,8 +1,10 @@
-"""Stable-Baselines3's PPO under a learned constraint: every infeasible step is fined (needs the extra `sb3`).
+"""Stable-Baselines3's PPO under a learned constraint:
+every infeasible step is fined (needs the extra `sb3`).
 
-LapGridWorld pays for every coin that is stepped on. Left alone, an agent steps on and off one coin for ever; the
-demonstration sails round. Its rule is read off by greedy inference, in seconds (`icrl.load_constraint` would do as
-well); a fine that exceeds what a coin pays makes it binding. Run it without flags; it takes a minute.
+LapGridWorld pays for every coin that is stepped on. Left alone, an agent steps on and off one coin
+for ever; the demonstration sails round. Its rule is read off by greedy inference, in seconds
+(`icrl.load_constraint` would do as well); a fine that exceeds what a coin pays makes it binding.
+Run it without flags; it takes a minute.
 """
 
 from collections.abc import Callable
@@ -33,7 +35,9 @@ def main() -> None:
 
     for name, make_env in (("without", free), ("under", bound)):
         total, cost = judge(train(make_env), icrl.CostInInfo(free(), constraint, hard=True))
-        print(f"{name:>7} the constraint: return {total:5.1f}, {cost:.1%} of the steps are infeasible")
+        print(
+            f"{name:>7} the constraint: return {total:5.1f}, {cost:.1%} of the steps are infeasible"
+        )
 
 
 def train(make_env: Callable[[], gym.Env[Any, Any]]) -> PPO:
@@ -44,7 +48,8 @@ def train(make_env: Callable[[], gym.Env[Any, Any]]) -> PPO:
 
 
 def judge(agent: PPO, env: gym.Env[Any, Any], episodes: int = 5) -> tuple[float, float]:
-    """Mean return, and the share of steps that cost something, over stochastic episodes that nothing cuts short."""
+    """Mean return, and the share of steps that cost something,
+    over stochastic episodes that nothing cuts short."""
     returns, costs = [], []
     for seed in range(episodes):
         observation, _ = env.reset(seed=seed)

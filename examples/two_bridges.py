@@ -1,9 +1,13 @@
-"""Two bridges over a river, a lion on the short one (the paper's first figure). Nobody tells the learner of the lion.
+"""Two bridges over a river, a lion on the short one (the paper's first figure).
 
-Run `python examples/two_bridges.py`: it finds out from the expert's demonstrations what the expert avoids, prints it,
-and draws `two_bridges.png`: the expert, a walker who knows nothing, and a walker under the constraint that was found.
-The expert walked on the plane; the two walkers are exact maximum-entropy ones on its grid (see `icrl.tabular.worlds`).
-`icrl learn bridges` is the neural way.
+Nobody tells the learner of the lion.
+
+Run `python examples/two_bridges.py`: it finds out from the expert's demonstrations what the expert
+avoids, prints it, and draws `two_bridges.png`: the expert, a walker who knows nothing, and a walker
+under the constraint that was found.
+
+The expert walked on the plane; the two walkers are exact maximum-entropy ones on its grid (see
+`icrl.tabular.worlds`). `icrl learn bridges` is the neural way.
 """
 
 from dataclasses import replace
@@ -35,10 +39,17 @@ def main() -> None:
     demos = load_demos(shipped_demos("bridges.npz"))
 
     constraint, found = learn_greedy(scenario.task, demos)
-    print(f"1. What do {demos.trajectories.num_trajectories} demonstrations avoid, that a walker should love to do?")
+    print(
+        f"1. What do {demos.trajectories.num_trajectories} demonstrations avoid, that a walker "
+        "should love to do?"
+    )
     for finding in constraint.card["findings"]:
-        print(f"   {finding['forbidden']:<20} explains {finding['gain']:6.2f} nats per demonstration")
-    print(f"   stopped: the next would explain {found.next_gain:.3f}, less than {found.min_gain:.3f}")
+        print(
+            f"   {finding['forbidden']:<20} explains {finding['gain']:6.2f} nats per demonstration"
+        )
+    print(
+        f"   stopped: the next would explain {found.next_gain:.3f}, less than {found.min_gain:.3f}"
+    )
 
     form = tabular_form("bridges")
     panels = {
@@ -57,14 +68,19 @@ def main() -> None:
 def walk(form: TabularForm, forbidden: BoolArray) -> Trajectories:
     """Episodes of the maximum-entropy walker who respects `forbidden` [S, A]."""
     solution = solve(form.mdp, hard_log_zeta(forbidden), form.beta)
-    return to_trajectories(form.mdp, sample_walks(form.mdp, solution, EPISODES, np.random.default_rng(0)))
+    return to_trajectories(
+        form.mdp, sample_walks(form.mdp, solution, EPISODES, np.random.default_rng(0))
+    )
 
 
 def spread_out(trajectories: Trajectories) -> Trajectories:
-    """The first few, each moved by its own small amount, so that walks over the same squares can be told apart."""
+    """The first few, each moved by its own small amount,
+    so that walks over the same squares can be told apart."""
     shift = np.random.default_rng(1).uniform(-0.3, 0.3, (DRAWN, 1, 2)) * SQUARE
     seen = trajectories.observations[:DRAWN]
-    return replace(trajectories, observations=seen + shift[: len(seen)], lengths=trajectories.lengths[:DRAWN])
+    return replace(
+        trajectories, observations=seen + shift[: len(seen)], lengths=trajectories.lengths[:DRAWN]
+    )
 
 
 def feasibility(constraint: LearnedConstraint) -> FloatArray:
@@ -82,10 +98,16 @@ def draw(panels: dict[str, Trajectories], constraint: LearnedConstraint) -> None
 
     figure = Figure(figsize=(13, 3.7), layout="constrained")
     FigureCanvasAgg(figure)
-    titles = ("expert: knows of the lion", "nominal: knows nothing", "recovered: found forbidden (red)")
+    titles = (
+        "expert: knows of the lion",
+        "nominal: knows nothing",
+        "recovered: found forbidden (red)",
+    )
     colours = ("#1f7a3d", "#b4461e", "#1f4e9e")
     grid = figure.subplots(1, 3)
-    for axes, (name, paths), title, colour in zip(grid, panels.items(), titles, colours, strict=True):
+    for axes, (name, paths), title, colour in zip(
+        grid, panels.items(), titles, colours, strict=True
+    ):
         shown = feasibility(constraint) if name == "recovered" else None
         draw_bridges(axes, paths if name == "expert" else spread_out(paths), shown, colour=colour)
         axes.set_title(title, fontsize=12)

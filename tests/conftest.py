@@ -1,4 +1,7 @@
-"""What every test shares. This file also puts `tests/` on the import path, so that oracles and worlds are found."""
+"""What every test shares.
+
+This file also puts `tests/` on the import path, so that oracles and worlds are found.
+"""
 
 import os
 import signal
@@ -8,12 +11,14 @@ from hypothesis import settings
 
 from icrl.runtime import configure_jax
 
-# A shell that starts pytest in the background makes it ignore Ctrl-C, and its children too: the tests need it back.
+# A shell that starts pytest in the background makes it ignore Ctrl-C, and its children too:
+# the tests need it back.
 if threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# As the command line does: what one worker or child has compiled, the others need not compile again. JAX reads both of
-# these when it is imported. And a wrong shape that broadcasts is the bug that tests miss most easily: make it loud.
+# As the command line does: what one worker or child has compiled, the others need not compile
+# again. JAX reads both of these when it is imported. And a wrong shape that broadcasts is the bug
+# that tests miss most easily: make it loud.
 configure_jax()
 os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")
 

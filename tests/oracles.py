@@ -1,4 +1,5 @@
-"""Slow NumPy twins of the functions in `icrl.constraint`: loops and plain formulas, float64, nothing clever."""
+"""Slow NumPy twins of the functions in `icrl.constraint`:
+loops and plain formulas, float64, nothing clever."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -48,13 +49,21 @@ def log_sigmoid(x: float) -> float:
 
 def log_zeta(params: Params, inputs: Array, activation: Activation) -> Array:
     """log ζ of [N, T, f] -> [N, T]."""
-    return np.array([[log_sigmoid(logit(params, step, activation)) for step in trajectory] for trajectory in inputs])
+    return np.array(
+        [
+            [log_sigmoid(logit(params, step, activation)) for step in trajectory]
+            for trajectory in inputs
+        ]
+    )
 
 
 def log_trajectory_weights(new: Array, old: Array, mask: Array) -> list[float]:
     """log ω(τ) of each trajectory."""
     n, t = mask.shape
-    return [math.fsum(float(new[j, k]) - float(old[j, k]) for k in range(t) if mask[j, k]) for j in range(n)]
+    return [
+        math.fsum(float(new[j, k]) - float(old[j, k]) for k in range(t) if mask[j, k])
+        for j in range(n)
+    ]
 
 
 def normalized_weights(log_omega: Sequence[float]) -> list[float]:
@@ -86,23 +95,41 @@ def kl_new_old(log_omega: Sequence[float]) -> float:
     return kl(normalized_weights(log_omega), [1 / n] * n)
 
 
-def gain(new_demos: Array, new_samples: Array, demos: Steps, samples: Steps, w: Array, config: BackwardConfig) -> float:
+def gain(
+    new_demos: Array,
+    new_samples: Array,
+    demos: Steps,
+    samples: Steps,
+    w: Array,
+    config: BackwardConfig,
+) -> float:
     """Data term of the loss, step by step."""
     num_demo_steps, num_sample_steps = int(np.sum(demos.mask)), int(np.sum(samples.mask))
     if config.weights is Weights.trajectory:
-        demo_log_omega = log_trajectory_weights(new_demos, np.asarray(demos.old_log_zeta), np.asarray(demos.mask))
-        log_omega = log_trajectory_weights(new_samples, np.asarray(samples.old_log_zeta), np.asarray(samples.mask))
+        demo_log_omega = log_trajectory_weights(
+            new_demos, np.asarray(demos.old_log_zeta), np.asarray(demos.mask)
+        )
+        log_omega = log_trajectory_weights(
+            new_samples, np.asarray(samples.old_log_zeta), np.asarray(samples.mask)
+        )
         n = len(demo_log_omega)
         value = sum(demo_log_omega) / n
         if sum(w) > 0:
             weighted = sum(float(w[j]) * math.exp(x) for j, x in enumerate(log_omega))
             value -= math.log(weighted / float(sum(w)))
         return value / (num_demo_steps / n)
-    value = sum(float(new_demos[i]) for i in np.ndindex(*new_demos.shape) if demos.mask[i]) / num_demo_steps
+    value = (
+        sum(float(new_demos[i]) for i in np.ndindex(*new_demos.shape) if demos.mask[i])
+        / num_demo_steps
+    )
     for j, t in np.ndindex(*new_samples.shape):
         if samples.mask[j, t]:
             x = float(new_samples[j, t])
-            omega = math.exp(x - float(samples.old_log_zeta[j, t])) if config.weights is Weights.step else 1.0
+            omega = (
+                math.exp(x - float(samples.old_log_zeta[j, t]))
+                if config.weights is Weights.step
+                else 1.0
+            )
             value -= float(w[j]) * omega * x / num_sample_steps
     return value
 
@@ -118,8 +145,11 @@ def loss(params: Params, demos: Steps, samples: Steps, w: Array, config: Backwar
     return total
 
 
-def numerical_gradient(function: Callable[[Params], float], params: Params, step: float = 1e-5) -> list[Array]:
-    """Central differences in every parameter; flat list of arrays, weight then bias of each layer."""
+def numerical_gradient(
+    function: Callable[[Params], float], params: Params, step: float = 1e-5
+) -> list[Array]:
+    """Central differences in every parameter;
+    flat list of arrays, weight then bias of each layer."""
     arrays = [np.array(x, dtype=np.float64) for layer in params for x in layer]
     gradients = [np.zeros_like(x) for x in arrays]
     for array, gradient in zip(arrays, gradients, strict=True):
@@ -148,6 +178,8 @@ def adam(function: Callable[[Params], float], params: Params, rate: float, updat
         for i, g in enumerate(gradients):
             first[i] = 0.9 * first[i] + 0.1 * g
             second[i] = 0.999 * second[i] + 0.001 * g * g
-            direction = (first[i] / (1 - 0.9**count)) / (np.sqrt(second[i] / (1 - 0.999**count)) + 1e-8)
+            direction = (first[i] / (1 - 0.9**count)) / (
+                np.sqrt(second[i] / (1 - 0.999**count)) + 1e-8
+            )
             arrays[i] = arrays[i] - rate * direction
     return as_params(arrays)

@@ -1,4 +1,5 @@
-"""Slow NumPy twins of the functions in `icrl.agent`: loops and plain formulas, float64, nothing clever."""
+"""Slow NumPy twins of the functions in `icrl.agent`:
+loops and plain formulas, float64, nothing clever."""
 
 import math
 from typing import Any
@@ -28,13 +29,17 @@ def network_output(flat: Array, observation: Array, shape: NetworkShape, network
     columns = slice(network * width, (network + 1) * width)
     hidden = np.array([math.tanh(x) for x in observation @ p["w0"][:, columns] + p["b0"][columns]])
     for layer in range(1, len(shape.hidden)):
-        hidden = np.array([math.tanh(x) for x in hidden @ p[f"w{layer}"][network] + p[f"b{layer}"][network, 0]])
+        hidden = np.array(
+            [math.tanh(x) for x in hidden @ p[f"w{layer}"][network] + p[f"b{layer}"][network, 0]]
+        )
     if network == 0:
         return np.asarray(hidden @ p["policy_w"] + p["policy_b"])
     return np.asarray(hidden @ p["critic_w"][network - 1] + p["critic_b"][network - 1])
 
 
-def log_prob_and_entropy(flat: Array, observation: Array, action: Any, shape: NetworkShape) -> tuple[float, float]:
+def log_prob_and_entropy(
+    flat: Array, observation: Array, action: Any, shape: NetworkShape
+) -> tuple[float, float]:
     """log π(a|s) and H(π(·|s)) of one pair."""
     output = network_output(flat, observation, shape, 0)
     if shape.discrete:
@@ -44,13 +49,21 @@ def log_prob_and_entropy(flat: Array, observation: Array, action: Any, shape: Ne
     stds = [math.exp(x) for x in split(flat, shape)["log_std"]]
     log_prob = entropy = 0.0
     for mean, std, value in zip(output, stds, action, strict=True):
-        log_prob += math.log(math.exp(-0.5 * ((value - mean) / std) ** 2) / (std * math.sqrt(2 * math.pi)))
+        log_prob += math.log(
+            math.exp(-0.5 * ((value - mean) / std) ** 2) / (std * math.sqrt(2 * math.pi))
+        )
         entropy += 0.5 * math.log(2 * math.pi * math.e * std**2)
     return log_prob, entropy
 
 
 def gae(
-    rewards: Array, values: Array, next_values: Array, terminated: Array, truncated: Array, gamma: float, lam: float
+    rewards: Array,
+    values: Array,
+    next_values: Array,
+    terminated: Array,
+    truncated: Array,
+    gamma: float,
+    lam: float,
 ) -> Array:
     """Â_t = Σ_k (γλ)^k δ_{t+k}, summed forwards up to the end of the episode; all [T]."""
     steps = len(rewards)
@@ -68,13 +81,16 @@ def gae(
 def prepare(
     flat: Array, batch: Any, multiplier: float, shape: NetworkShape, config: ForwardConfig
 ) -> tuple[list[dict[str, Any]], list[float]]:
-    """Rows of a rollout (time first, then environment) with log-probabilities, advantages and targets."""
+    """Rows of a rollout (time first, then environment) with log-probabilities,
+    advantages and targets."""
     steps, num_envs = np.shape(batch.rewards)
     critics = range(shape.num_critics)
     advantages, targets = np.zeros((2, shape.num_critics, steps, num_envs))
     for e in range(num_envs):
         for c in critics:
-            values = np.array([network_output(flat, s, shape, 1 + c)[0] for s in batch.observations[:, e]])
+            values = np.array(
+                [network_output(flat, s, shape, 1 + c)[0] for s in batch.observations[:, e]]
+            )
             following = np.append(values[1:], np.nan)
             for t in range(steps):
                 if batch.bootstrapped[t, e]:
@@ -111,8 +127,13 @@ def ppo_loss(
         ratio = math.exp(log_prob - row["log_prob"])
         clipped = min(max(ratio, 1 - config.clip), 1 + config.clip)
         gains.append(min(ratio * row["advantage"], clipped * row["advantage"]))
-        values = [network_output(flat, row["observation"], shape, 1 + c)[0] for c in range(shape.num_critics)]
-        errors.append(sum((v - target) ** 2 for v, target in zip(values, row["targets"], strict=True)))
+        values = [
+            network_output(flat, row["observation"], shape, 1 + c)[0]
+            for c in range(shape.num_critics)
+        ]
+        errors.append(
+            sum((v - target) ** 2 for v, target in zip(values, row["targets"], strict=True))
+        )
         entropies.append(entropy)
         divergences.append(ratio - 1 - math.log(ratio))
     policy_loss, value_loss = -float(np.mean(gains)), float(np.mean(errors))
@@ -121,21 +142,31 @@ def ppo_loss(
     return loss, [policy_loss, value_loss, entropy, float(np.mean(divergences))]
 
 
-def loss_gradient(flat: Array, rows: list[dict[str, Any]], shape: NetworkShape, config: ForwardConfig) -> Array:
+def loss_gradient(
+    flat: Array, rows: list[dict[str, Any]], shape: NetworkShape, config: ForwardConfig
+) -> Array:
     """∂loss/∂φ by central differences, one parameter at a time."""
     gradient, step = np.zeros(len(flat)), 1e-5
     for i in range(len(flat)):
         there, back = np.array(flat, np.float64), np.array(flat, np.float64)
         there[i] += step
         back[i] -= step
-        gradient[i] = (ppo_loss(there, rows, shape, config)[0] - ppo_loss(back, rows, shape, config)[0]) / (2 * step)
+        gradient[i] = (
+            ppo_loss(there, rows, shape, config)[0] - ppo_loss(back, rows, shape, config)[0]
+        ) / (2 * step)
     return gradient
 
 
 def update_policy(
-    flat: Array, batch: Any, permutations: Array, multiplier: float, shape: NetworkShape, config: ForwardConfig
+    flat: Array,
+    batch: Any,
+    permutations: Array,
+    multiplier: float,
+    shape: NetworkShape,
+    config: ForwardConfig,
 ) -> tuple[Array, list[float], int]:
-    """Adam on clipped gradients from fresh moments: new parameters, last minibatch's terms, gradient steps made.
+    """Adam on clipped gradients from fresh moments:
+    new parameters, last minibatch's terms, gradient steps made.
 
     The last term, the KL, is the mean over the last pass.
     """

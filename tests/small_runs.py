@@ -1,4 +1,5 @@
-"""Runs small enough for a test: a short lap, two rounds, and a wrapper that counts what environments really step."""
+"""Runs small enough for a test: a short lap, two rounds,
+and a wrapper that counts what environments really step."""
 
 from dataclasses import replace
 
@@ -8,7 +9,9 @@ from icrl.demos.formats import load_demos
 from icrl.experiment.directory.spec import RunSpec
 from icrl.experiment.run.callbacks import Callback
 
-FORWARD = ForwardConfig(steps=512, num_envs=4, rollout_steps=64, epochs=2, minibatch=64, hidden=(16,))
+FORWARD = ForwardConfig(
+    steps=512, num_envs=4, rollout_steps=64, epochs=2, minibatch=64, hidden=(16,)
+)
 BACKWARD = BackwardConfig(updates=5, hidden=(8,))
 ROUND = 512 + 2 * 200
 """Environment steps of a round: training, and two sampled laps."""
@@ -36,7 +39,13 @@ def lap_demos():
 
 def tiny_spec(**changes):
     spec = RunSpec(
-        task="lap-grid", method="icrl", preset="default", seed=0, config=TINY, demos="shipped:lap-grid.npz", episodes=3
+        task="lap-grid",
+        method="icrl",
+        preset="default",
+        seed=0,
+        config=TINY,
+        demos="shipped:lap-grid.npz",
+        episodes=3,
     )
     return replace(spec, **changes)
 

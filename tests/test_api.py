@@ -1,4 +1,5 @@
-"""`icrl.run`, `evaluate`, `explain`, `suite`: what the command line does, with results, progress and callbacks."""
+"""`icrl.run`, `evaluate`, `explain`, `suite`:
+what the command line does, with results, progress and callbacks."""
 
 import json
 import subprocess
@@ -42,12 +43,22 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("api")
     rows = ["flight,pos,push,gain"]
     for flight in range(4):
-        rows += [f"{flight},{min(0.2 * step, 1.9)},0.2,{min(0.2 * step, 1.9)}" for step in range(20)]
+        rows += [
+            f"{flight},{min(0.2 * step, 1.9)},0.2,{min(0.2 * step, 1.9)}" for step in range(20)
+        ]
     (folder / "logs.csv").write_text("\n".join(rows) + "\n")
     task = icrl.task_from_env(Corridor, name="my-corridor", horizon=20, feature_names=("x",))
-    columns = icrl.ColumnMapping(observations=("pos",), actions=("push",), episode="flight", reward="gain")
+    columns = icrl.ColumnMapping(
+        observations=("pos",), actions=("push",), episode="flight", reward="gain"
+    )
     result = icrl.run(
-        task, folder / "run", demos=folder / "logs.csv", columns=columns, config=TINY, episodes=3, progress=False
+        task,
+        folder / "run",
+        demos=folder / "logs.csv",
+        columns=columns,
+        config=TINY,
+        episodes=3,
+        progress=False,
     )
     return folder, result
 
@@ -55,7 +66,9 @@ def made(tmp_path_factory):
 def test_a_run_of_ones_own_environment_returns_agent_constraint_scores(made):
     folder, result = made
     assert result.scores.true_return is None
-    assert result.scores.expert_return == pytest.approx(np.minimum(0.2 * np.arange(20), 1.9).sum(), rel=1e-5)
+    assert result.scores.expert_return == pytest.approx(
+        np.minimum(0.2 * np.arange(20), 1.9).sum(), rel=1e-5
+    )
     assert result.constraint.features.names == ("x", "action[0]")
     assert result.policy is not None
     assert [line["round"] for line in result.metrics] == [0, 1, 2]
@@ -66,7 +79,9 @@ def test_a_run_of_ones_own_environment_returns_agent_constraint_scores(made):
 
 
 def test_progress_is_shown_unless_it_is_not_wanted(tmp_path, capsys):
-    icrl.run("lap-grid", tmp_path / "quiet", method="nominal", config=TINY, episodes=3, progress=False)
+    icrl.run(
+        "lap-grid", tmp_path / "quiet", method="nominal", config=TINY, episodes=3, progress=False
+    )
     assert capsys.readouterr().out == ""
     icrl.run("lap-grid", tmp_path / "shown", method="nominal", config=TINY, episodes=3)
     shown = capsys.readouterr().out
@@ -78,15 +93,23 @@ def test_evaluate_takes_the_result_itself_and_a_truth_as_a_function(made, capsys
     folder, result = made
     told = []
     found = icrl.evaluate(
-        result, episodes=4, truth=beyond_two, progress=False, on_progress=lambda *words: told.append(words)
+        result,
+        episodes=4,
+        truth=beyond_two,
+        progress=False,
+        on_progress=lambda *words: told.append(words),
     )
     assert capsys.readouterr().out == ""
     assert found.verdict.text in ("trust it", "with care", "do not trust it")
     assert found.played.num_trajectories == 4
     assert found.truth.violation_rate == pytest.approx(beyond_two_share(found.played))
-    assert found.demos.trajectories.num_trajectories == 4  # read with the columns that the run remembers
+    # read with the columns that the run remembers
+    assert found.demos.trajectories.num_trajectories == 4
     assert found.details["trust"]["verdict"] == found.verdict.text
-    assert json.loads((folder / "run" / "evaluation.json").read_text())["violation_rate"] == found.truth.violation_rate
+    assert (
+        json.loads((folder / "run" / "evaluation.json").read_text())["violation_rate"]
+        == found.truth.violation_rate
+    )
     assert ("playing 4 episodes", 1, 1) in told
 
 
@@ -101,19 +124,30 @@ def test_explain_reads_a_run_by_its_path_with_the_columns_it_remembers(made, tmp
     assert (tmp_path / "slices.png").read_bytes().startswith(b"\x89PNG")
     assert reading.judged.names == ("x", "action[0]")
     (folder / "explain.json").unlink(missing_ok=True)
-    by_path = icrl.explain(folder / "run", progress=False)  # the environment is gone: read as they are
+    # the environment is gone: read as they are
+    by_path = icrl.explain(folder / "run", progress=False)
     assert str(by_path.rule) == str(reading.rule)
     assert (folder / "run" / "explain.json").exists()
     more = folder / "more.csv"
     more.write_text((folder / "logs.csv").read_text())
-    assert icrl.explain(folder / "run", demos=more, progress=False).judged.names == ("x", "action[0]")
+    assert icrl.explain(folder / "run", demos=more, progress=False).judged.names == (
+        "x",
+        "action[0]",
+    )
 
 
 def test_explain_with_demonstrations_of_the_usual_names_where_the_run_had_others(made, tmp_path):
     folder, _ = made
-    text = (folder / "logs.csv").read_text().replace("flight,pos,push,gain", "episode,obs_0,action_0,reward")
+    text = (
+        (folder / "logs.csv")
+        .read_text()
+        .replace("flight,pos,push,gain", "episode,obs_0,action_0,reward")
+    )
     (tmp_path / "usual.csv").write_text(text)
-    assert icrl.explain(folder / "run", demos=tmp_path / "usual.csv", progress=False).judged.names[0] == "x"
+    assert (
+        icrl.explain(folder / "run", demos=tmp_path / "usual.csv", progress=False).judged.names[0]
+        == "x"
+    )
     (tmp_path / "strange.csv").write_text(text.replace("obs_0", "altitude"))
     with pytest.raises(icrl.InputError, match="unknown column 'flight'"):
         icrl.explain(folder / "run", demos=tmp_path / "strange.csv", progress=False)
@@ -169,7 +203,9 @@ def test_a_suite_is_a_file(tmp_path):
     assert (second.seeds, second.episodes) == (1, 7)
     before = icrl.preset("default", "lap-grid")
     wanted = replace(before.forward, steps=512, num_envs=4, rollout_steps=64, minibatch=64)
-    assert first.change(before) == replace(before, scouts=0, steps=912, num_samples=2, forward=wanted)
+    assert first.change(before) == replace(
+        before, scouts=0, steps=912, num_samples=2, forward=wanted
+    )
 
 
 @pytest.mark.parametrize(
@@ -218,7 +254,9 @@ class Stops(icrl.SuiteCallback):
 def test_a_suite_returns_scores_and_takes_callbacks(tmp_path, capsys):
     (tmp_path / "mine.toml").write_text(SUITE)
     stops = Stops()
-    first = icrl.suite(tmp_path / "mine.toml", tmp_path / "out", only=["nominal"], jobs=1, callbacks=[stops])
+    first = icrl.suite(
+        tmp_path / "mine.toml", tmp_path / "out", only=["nominal"], jobs=1, callbacks=[stops]
+    )
     assert first.finished == ["nominal-seed0"]
     assert stops.seen == [
         ("start", ["nominal-seed0", "nominal-seed1"]),
@@ -228,7 +266,11 @@ def test_a_suite_returns_scores_and_takes_callbacks(tmp_path, capsys):
     ]
     assert "finished  nominal-seed0" in capsys.readouterr().out
     entry = Entry(label="nominal", task="lap-grid", method="nominal", seeds=1, episodes=3)
-    suite = Suite(name="mine", purpose="two rows", entries=(replace(entry, change=lambda _: config_of(first)),))
+    suite = Suite(
+        name="mine",
+        purpose="two rows",
+        entries=(replace(entry, change=lambda _: config_of(first)),),
+    )
     again = icrl.suite(suite, tmp_path / "out", progress=False)
     assert (again.skipped, again.finished, again.failed) == (["nominal-seed0"], [], [])
     assert [scores["seed"] for scores in again.scores] == [0]

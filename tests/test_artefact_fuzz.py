@@ -1,8 +1,9 @@
 """Damaged artefacts: each ends in `InputError` or in a correct load, and in nothing else.
 
-Constraints (networks and tables) and policies, damaged as files are damaged (cut, flipped bits, pieces lost or put in,
-foreign content) and as programs damage them (well-formed files with wrong shapes, types, or values that are not finite;
-then with a fresh checksum too, so that nothing but the checks of the content stands in the way).
+Constraints (networks and tables) and policies, damaged as files are damaged (cut, flipped bits,
+pieces lost or put in, foreign content) and as programs damage them (well-formed files with wrong
+shapes, types, or values that are not finite; then with a fresh checksum too, so that nothing but
+the checks of the content stands in the way).
 """
 
 import json
@@ -33,7 +34,10 @@ KINDS = ("network", "places", "pairs", "policy-choice", "policy-push")
 TASKS = {"policy-choice": worlds.choice_reward(), "policy-push": worlds.push_reward()}
 POLICY = "policy.safetensors"
 RNG = np.random.default_rng(5)
-OBSERVATIONS = {"policy": RNG.normal(0, 3, (9, 1)).astype(np.float32), "constraint": RNG.normal(0, 9, (9, 2))}
+OBSERVATIONS = {
+    "policy": RNG.normal(0, 3, (9, 1)).astype(np.float32),
+    "constraint": RNG.normal(0, 9, (9, 2)),
+}
 
 
 def features(discrete: bool, names: tuple[str, ...]) -> Features:
@@ -59,7 +63,9 @@ def constraint_of(kind: str) -> LearnedConstraint:
         table = hard_table(places, np.array([[True], [False], [True]]))
         return LearnedConstraint(features=features(False, ("x", "y")), table=table, card=card)
     table = hard_table(places, np.array([[True, False], [False, True], [True, True]]))
-    return LearnedConstraint(features=features(True, ("x", "y", "left", "right")), table=table, card=card)
+    return LearnedConstraint(
+        features=features(True, ("x", "y", "left", "right")), table=table, card=card
+    )
 
 
 def write_good(kind: str, folder: Path) -> None:
@@ -67,7 +73,10 @@ def write_good(kind: str, folder: Path) -> None:
         folder.mkdir(parents=True)
         config = ForwardConfig(hidden=(5, 4))
         save_policy(
-            policy_of(init_agent(np.random.default_rng(0), TASKS[kind], config), TASKS[kind], config), folder / POLICY
+            policy_of(
+                init_agent(np.random.default_rng(0), TASKS[kind], config), TASKS[kind], config
+            ),
+            folder / POLICY,
         )
     else:
         constraint_of(kind).save(folder)
@@ -106,7 +115,9 @@ def splice(rng: random.Random, good: bytes) -> bytes:
 def overwrite_number(rng: random.Random, good: bytes) -> bytes:
     data = bytearray(good)
     at = rng.choice((0, rng.randrange(max(1, len(data) - 8))))
-    data[at : at + 8] = struct.pack("<q", rng.choice((-1, 0, 2**31, 2**62, 10**10, rng.getrandbits(60))))
+    data[at : at + 8] = struct.pack(
+        "<q", rng.choice((-1, 0, 2**31, 2**62, 10**10, rng.getrandbits(60)))
+    )
     return bytes(data)
 
 
@@ -125,12 +136,46 @@ def foreign(rng: random.Random, good: bytes) -> bytes:
     return rng.choice(magics) + rng.choice((b"", rng.randbytes(200), good[100:], b"{}"))
 
 
-BYTES: tuple[Callable[[random.Random, bytes], bytes], ...] = (cut, flip, splice, overwrite_number, foreign)
+BYTES: tuple[Callable[[random.Random, bytes], bytes], ...] = (
+    cut,
+    flip,
+    splice,
+    overwrite_number,
+    foreign,
+)
 
 ODD: tuple[Any, ...] = (
-    None, True, False, -1, 0, 1, 2, 3, 1.5, 1e30, 1e300, 10**30, float("nan"), float("inf"), -float("inf"), "", "x",
-    "1", "NaN", "\ud800", [], [1], ["x", "x"], [[1, 2]], {}, {"a": 1}, [None], [float("nan")] * 2, [1e39, 1e39], [0, 0],
-)  # fmt: skip
+    None,
+    True,
+    False,
+    -1,
+    0,
+    1,
+    2,
+    3,
+    1.5,
+    1e30,
+    1e300,
+    10**30,
+    float("nan"),
+    float("inf"),
+    -float("inf"),
+    "",
+    "x",
+    "1",
+    "NaN",
+    "\ud800",
+    [],
+    [1],
+    ["x", "x"],
+    [[1, 2]],
+    {},
+    {"a": 1},
+    [None],
+    [float("nan")] * 2,
+    [1e39, 1e39],
+    [0, 0],
+)
 
 
 def change_card(rng: random.Random, folder: Path, fresh: bool) -> None:
@@ -164,7 +209,9 @@ def change_tensors(rng: random.Random, kind: str, folder: Path, fresh: bool) -> 
         tensor = tensors[name]
         change = rng.randrange(6)
         if change == 0:
-            tensors[name] = np.zeros(tuple(rng.choice((0, 1, 2, 5)) for _ in range(rng.randrange(4))), tensor.dtype)
+            tensors[name] = np.zeros(
+                tuple(rng.choice((0, 1, 2, 5)) for _ in range(rng.randrange(4))), tensor.dtype
+            )
         elif change == 1:
             with np.errstate(all="ignore"):
                 tensors[name] = tensor.astype(rng.choice(("f8", "f4", "f2", "i4", "u1", "?")))
@@ -177,7 +224,9 @@ def change_tensors(rng: random.Random, kind: str, folder: Path, fresh: bool) -> 
             del tensors[name]
         else:
             tensors[name] = np.moveaxis(tensor, 0, -1).copy() if tensor.ndim else tensor[None]
-    metadata = {CHECKSUM: policy_checksum(tensors) if fresh else "0" * 64} if kind in TASKS else None
+    metadata = (
+        {CHECKSUM: policy_checksum(tensors) if fresh else "0" * 64} if kind in TASKS else None
+    )
     data = save(tensors, metadata=metadata)
     path.write_bytes(data)
     if fresh and kind not in TASKS:
@@ -218,14 +267,20 @@ def run(root: Path, count: int, seed: int) -> dict[str, int]:
             said = answer(kind, folder)
         except InputError as error:
             if str(folder) not in str(error) or len(str(error)) > 1000:
-                raise AssertionError(f"artefact {index} ({kind}): no name of the file, or a flood") from error
+                raise AssertionError(
+                    f"artefact {index} ({kind}): no name of the file, or a flood"
+                ) from error
             outcomes["refused"] += 1
             continue
         except BaseException as error:
-            raise AssertionError(f"artefact {index} of seed {seed} ({kind}) raised {error!r}") from error
+            raise AssertionError(
+                f"artefact {index} of seed {seed} ({kind}) raised {error!r}"
+            ) from error
         assert np.isfinite(said).all(), f"artefact {index} of seed {seed} ({kind})"
         if vouched:
-            np.testing.assert_array_equal(said, expected[kind], err_msg=f"artefact {index} of seed {seed} ({kind})")
+            np.testing.assert_array_equal(
+                said, expected[kind], err_msg=f"artefact {index} of seed {seed} ({kind})"
+            )
         outcomes["loaded"] += 1
     return outcomes
 

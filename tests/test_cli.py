@@ -1,4 +1,5 @@
-"""The command line as a person meets it: instant help, clear refusals with exit code 2, whole runs."""
+"""The command line as a person meets it: instant help,
+clear refusals with exit code 2, whole runs."""
 
 import json
 import re
@@ -25,7 +26,8 @@ def _elsewhere(tmp_path, monkeypatch):
 
 @pytest.fixture
 def refused(capsys):
-    """Run `icrl` with these words: it must end with code 2; what it said on standard error, in one line."""
+    """Run `icrl` with these words: it must end with code 2;
+    what it said on standard error, in one line."""
 
     def run(*words):
         with pytest.raises(SystemExit) as caught:
@@ -40,9 +42,10 @@ def refused(capsys):
 
 def test_help_is_light():
     code = (
-        "import sys; from icrl.cli import main; main(['--help']); "
-        "print(sorted({'jax', 'matplotlib', 'mujoco', 'tyro', 'numpy', 'rich', 'gymnasium', 'pandas', 'wandb', "
-        "'tensorboard', 'optuna', 'torch', 'onnx', 'minari', 'pyarrow', 'IPython'} & set(sys.modules)))"
+        "import sys; from icrl.cli import main; main(['--help']); print(sorted({'jax', "
+        "'matplotlib', 'mujoco', 'tyro', 'numpy', 'rich', 'gymnasium', 'pandas', 'wandb', "
+        "'tensorboard', 'optuna', 'torch', 'onnx', 'minari', 'pyarrow', 'IPython'} & "
+        "set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
@@ -67,9 +70,15 @@ def test_unknown_names_suggest_the_nearest(refused):
     assert "unknown verb 'lern': did you mean 'learn'" in refused("lern")
     assert "unknown task 'lap-gird': did you mean 'lap-grid'" in refused("learn", "lap-gird")
     assert "unknown task 'piont': did you mean 'point'" in refused("learn", "--seed", "1", "piont")
-    assert "unknown task 'ant-wal': did you mean 'ant-wall'" in refused("collect", "ant-wal", "--out", "x.npz")
-    assert "unknown preset 'papr': did you mean 'paper'" in refused("learn", "lap-grid", "--preset", "papr")
-    assert "unknown method 'icl': did you mean 'icrl'" in refused("learn", "lap-grid", "--method", "icl")
+    assert "unknown task 'ant-wal': did you mean 'ant-wall'" in refused(
+        "collect", "ant-wal", "--out", "x.npz"
+    )
+    assert "unknown preset 'papr': did you mean 'paper'" in refused(
+        "learn", "lap-grid", "--preset", "papr"
+    )
+    assert "unknown method 'icl': did you mean 'icrl'" in refused(
+        "learn", "lap-grid", "--method", "icl"
+    )
     assert "did you mean 'cell'" in refused("learn", "lap-grid", "--features", "cel")
     assert "did you mean 'check'" in refused("demos", "chek", LAP)
 
@@ -204,7 +213,11 @@ def test_a_page_that_cannot_be_written_does_not_spoil_the_run(tmp_path, capsys, 
 
 
 def test_help_of_a_task_shows_its_own_settings(capsys):
-    for words, steps in ((["point"], "1500000"), (["--seed", "1"], "120000"), (["--preset=paper"], "120000")):
+    for words, steps in (
+        (["point"], "1500000"),
+        (["--seed", "1"], "120000"),
+        (["--preset=paper"], "120000"),
+    ):
         with pytest.raises(SystemExit) as caught:
             main(["learn", *words, "--help"])
         assert caught.value.code == 0
@@ -215,7 +228,11 @@ def test_the_task_may_stand_anywhere_on_the_line():
     from icrl.methods.registry import preset
     from icrl.verbs.learn import parse
 
-    for words in (["point", "--seed", "3"], ["--seed", "3", "point"], ["--preset", "paper", "point"]):
+    for words in (
+        ["point", "--seed", "3"],
+        ["--seed", "3", "point"],
+        ["--preset", "paper", "point"],
+    ):
         args = parse(words)
         assert args.task == "point"
         assert args.config == preset(args.preset, "point")
@@ -233,8 +250,12 @@ def test_learn_then_evaluate(capsys, refused, tmp_path):
     assert "nominal (no constraint)" in said
     assert (tmp_path / "run" / "constraint.png").read_bytes().startswith(b"\x89PNG")
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
-    assert "already holds a run: nothing was overwritten" in refused("learn", "lap-grid", "--out", "run")
-    assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == before
+    assert "already holds a run: nothing was overwritten" in refused(
+        "learn", "lap-grid", "--out", "run"
+    )
+    assert {
+        path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()
+    } == before
 
     main(["evaluate", "run", "--episodes", "5"])
     assert "this run (5 episodes)" in capsys.readouterr().out
@@ -269,7 +290,9 @@ def test_a_run_can_be_judged_after_its_demonstrations_have_moved(capsys, tmp_pat
 
 def test_collect_refuses_before_it_trains(refused, tmp_path):
     (tmp_path / "mine.npz").write_text("precious")
-    assert "exists already: nothing was overwritten" in refused("collect", "lap-grid", "--out", "mine.npz")
+    assert "exists already: nothing was overwritten" in refused(
+        "collect", "lap-grid", "--out", "mine.npz"
+    )
     assert ".npz" in refused("collect", "lap-grid", "--out", "mine.txt")
     assert "episodes = 0" in refused("collect", "lap-grid", "--out", "new.npz", "--episodes", "0")
     assert "steps = -5" in refused("collect", "lap-grid", "--out", "new.npz", "--steps", "-5")

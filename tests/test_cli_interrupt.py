@@ -1,4 +1,5 @@
-"""Ctrl-C at any moment: exit code 130, a word on how far it got, and a directory that can be read and judged."""
+"""Ctrl-C at any moment: exit code 130, a word on how far it got,
+and a directory that can be read and judged."""
 
 import signal
 import subprocess
@@ -16,7 +17,8 @@ from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.tasks.lap_grid import lap_grid
 from small_runs import TINY_FLAGS
 
-# A shell that starts jobs in the background may have them ignore Ctrl-C: the child takes the usual handler again.
+# A shell that starts jobs in the background may have them ignore Ctrl-C:
+# the child takes the usual handler again.
 CODE = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -27,7 +29,9 @@ main()
 
 def start(tmp_path, *words):
     command = [sys.executable, "-c", CODE, *words]
-    return subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def wait_for(path, process):
@@ -42,7 +46,9 @@ def wait_for(path, process):
 
 
 def test_sigterm_is_ctrl_c_with_another_exit_code(tmp_path):
-    process = start(tmp_path, "learn", "lap-grid", "--steps", "50000000", "--out", "run", *TINY_FLAGS)
+    process = start(
+        tmp_path, "learn", "lap-grid", "--steps", "50000000", "--out", "run", *TINY_FLAGS
+    )
     wait_for(tmp_path / "run" / "checkpoint" / "round-000000.safetensors", process)
     process.send_signal(signal.SIGTERM)
     _, said = process.communicate(timeout=120)
@@ -50,9 +56,12 @@ def test_sigterm_is_ctrl_c_with_another_exit_code(tmp_path):
     assert "Traceback" not in said
     assert "To go on: icrl learn --resume run" in said
     run = RunDirectory(tmp_path / "run")
-    # of the last round, or of the one before where the signal came between its metrics and its checkpoint
+    # of the last round, or of the one before where the signal came between its
+    # metrics and its checkpoint
     last = len(run.metrics()) - 1
-    assert checkpoints(run.path)[0].name in {f"round-{number:06d}.safetensors" for number in (last - 1, last)}
+    assert checkpoints(run.path)[0].name in {
+        f"round-{number:06d}.safetensors" for number in (last - 1, last)
+    }
     assert load_constraint(run.path / "constraint").card["steps"] == run.metrics()[-1]["steps"]
     assert [path.name for path in run.path.rglob(".*")] == []
 
@@ -74,7 +83,9 @@ main()
 
 
 def test_the_exit_code_does_not_depend_on_how_python_ends(tmp_path):
-    done = subprocess.run([sys.executable, "-c", BAD_ENDING, "tasks"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", BAD_ENDING, "tasks"], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (130, "icrl: interrupted.\n")
 
 
@@ -100,12 +111,15 @@ def test_an_interrupt_that_somebody_took_still_decides_the_exit_code(monkeypatch
         main(["tasks"])
     assert stop.value.code == 130
     assert capsys.readouterr().err == "icrl: interrupted.\n"
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler  # who called it goes on as before
+    # who called it goes on as before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize("times", [1, 3])
 def test_ctrl_c_after_the_first_round(tmp_path, capsys, monkeypatch, times):
-    process = start(tmp_path, "learn", "lap-grid", "--steps", "50000000", "--out", "run", *TINY_FLAGS)
+    process = start(
+        tmp_path, "learn", "lap-grid", "--steps", "50000000", "--out", "run", *TINY_FLAGS
+    )
     wait_for(tmp_path / "run" / "metrics.jsonl", process)
     for _ in range(times):
         process.send_signal(signal.SIGINT)
@@ -118,7 +132,9 @@ def test_ctrl_c_after_the_first_round(tmp_path, capsys, monkeypatch, times):
     assert rounds >= 1
     if times == 1:
         assert f"interrupted after {rounds} of 54824 rounds" in said  # 50,000,000 // 912
-        assert f"run holds all of it up to round {rounds}. To go on: icrl learn --resume run" in said
+        assert (
+            f"run holds all of it up to round {rounds}. To go on: icrl learn --resume run" in said
+        )
     assert run.config()["task"] == "lap-grid"
     assert not run.finished
     assert load_constraint(run.path / "constraint").card["steps"] == run.metrics()[-1]["steps"]
@@ -143,7 +159,9 @@ def test_ctrl_c_before_the_first_round(tmp_path):
 
 
 def test_ctrl_c_while_collecting_writes_nothing(tmp_path):
-    process = start(tmp_path, "collect", "lap-grid", "--out", "out/demos.npz", "--steps", "50000000")
+    process = start(
+        tmp_path, "collect", "lap-grid", "--out", "out/demos.npz", "--steps", "50000000"
+    )
     for _ in range(6000):
         if (tmp_path / "out").exists() or process.poll() is not None:
             break

@@ -54,9 +54,13 @@ def same(first, second):
         assert list(first) == list(second)
         return all(same(first[key], second[key]) for key in first)
     if isinstance(first, tuple | list):
-        return len(first) == len(second) and all(same(a, b) for a, b in zip(first, second, strict=True))
+        return len(first) == len(second) and all(
+            same(a, b) for a, b in zip(first, second, strict=True)
+        )
     if dataclasses.is_dataclass(first):
-        return all(same(getattr(first, f.name), getattr(second, f.name)) for f in dataclasses.fields(first))
+        return all(
+            same(getattr(first, f.name), getattr(second, f.name)) for f in dataclasses.fields(first)
+        )
     if hasattr(first, "dtype"):
         one = np.asarray(first)
         other = np.asarray(second)
@@ -67,21 +71,52 @@ def same(first, second):
 @pytest.mark.parametrize(
     "value",
     [
-        None, True, 0, -(2**70), 0.1, 1e-320, math.inf, -math.inf, math.nan, "", "ζ \ud800 \x00",
-        (), (1, (2.0, "x"), []), [None, (1,)], {"a": 1, 2: {"b": ()}}, Colour.red,
-        Pair(1, Pair(Colour.red)), Thing(pair=Pair(np.float64(2), np.int64(3)), colours=(Colour.red,)),
-        np.float64(0.1), np.bool_(True), np.float32("inf"), np.zeros(()), np.zeros((0, 3), np.int8),
-        np.arange(6, dtype=np.float16).reshape(2, 3), np.array([True, False]), np.array(["ab", "c"]),
-        np.arange(3).astype(">i4"), np.array([1 + 2j]), np.zeros((2, 0), complex), np.array([1.5], ml_dtypes.bfloat16),
-        jnp.arange(4), jnp.float32(2), jnp.ones((2, 2), jnp.bfloat16), jnp.zeros((), bool),
+        None,
+        True,
+        0,
+        -(2**70),
+        0.1,
+        1e-320,
+        math.inf,
+        -math.inf,
+        math.nan,
+        "",
+        "ζ \ud800 \x00",
+        (),
+        (1, (2.0, "x"), []),
+        [None, (1,)],
+        {"a": 1, 2: {"b": ()}},
+        Colour.red,
+        Pair(1, Pair(Colour.red)),
+        Thing(pair=Pair(np.float64(2), np.int64(3)), colours=(Colour.red,)),
+        np.float64(0.1),
+        np.bool_(True),
+        np.float32("inf"),
+        np.zeros(()),
+        np.zeros((0, 3), np.int8),
+        np.arange(6, dtype=np.float16).reshape(2, 3),
+        np.array([True, False]),
+        np.array(["ab", "c"]),
+        np.arange(3).astype(">i4"),
+        np.array([1 + 2j]),
+        np.zeros((2, 0), complex),
+        np.array([1.5], ml_dtypes.bfloat16),
+        jnp.arange(4),
+        jnp.float32(2),
+        jnp.ones((2, 2), jnp.bfloat16),
+        jnp.zeros((), bool),
     ],
-)  # fmt: skip
+)
 def test_a_value_comes_back_to_the_bit(value):
     assert same(there_and_back(value), value)
 
 
 @given(
-    hnp.arrays(st.sampled_from(["f4", "f8", "i8", "u1", "?"]), hnp.array_shapes(min_dims=0, max_dims=4), elements=None),
+    hnp.arrays(
+        st.sampled_from(["f4", "f8", "i8", "u1", "?"]),
+        hnp.array_shapes(min_dims=0, max_dims=4),
+        elements=None,
+    ),
     st.randoms(use_true_random=False),
 )
 def test_an_array_lies_in_memory_as_it_did(array, random):
@@ -122,8 +157,18 @@ def test_what_could_not_be_put_together_is_not_kept(value):
 
 def test_all_that_learning_carries_can_be_named():
     names = {name.rpartition(".")[2] for name in classes_of(LearnState)}
-    assert {"LearnState", "Training", "AgentState", "Evidence", "Finding", "Region", "ScaleByAdamState"} <= names
-    assert not any(name.startswith("builtins") or "Callable" in name for name in classes_of(LearnState))
+    assert {
+        "LearnState",
+        "Training",
+        "AgentState",
+        "Evidence",
+        "Finding",
+        "Region",
+        "ScaleByAdamState",
+    } <= names
+    assert not any(
+        name.startswith("builtins") or "Callable" in name for name in classes_of(LearnState)
+    )
 
 
 STRANGE = [

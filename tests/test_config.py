@@ -1,4 +1,5 @@
-"""Settings: every bad value fails on construction with its name and value; all of them survive JSON."""
+"""Settings: every bad value fails on construction with its name and value;
+all of them survive JSON."""
 
 import dataclasses
 import json
@@ -62,7 +63,9 @@ OUT_OF_RANGE = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "name", "value"), OUT_OF_RANGE, ids=lambda x: getattr(x, "__name__", str(x)))
+@pytest.mark.parametrize(
+    ("kind", "name", "value"), OUT_OF_RANGE, ids=lambda x: getattr(x, "__name__", str(x))
+)
 def test_a_value_out_of_range_is_named_with_its_value(kind, name, value):
     with pytest.raises(InputError) as caught:
         kind(**{name: value})
@@ -72,7 +75,9 @@ def test_a_value_out_of_range_is_named_with_its_value(kind, name, value):
     assert "expected" in message
 
 
-@pytest.mark.parametrize("kind", [MultiplierConfig, TerminateConfig, ForwardConfig, BackwardConfig, LearnConfig])
+@pytest.mark.parametrize(
+    "kind", [MultiplierConfig, TerminateConfig, ForwardConfig, BackwardConfig, LearnConfig]
+)
 def test_not_a_number_is_out_of_range(kind):
     settings = [f.name for f in dataclasses.fields(kind) if isinstance(f.default, float)]
     unbounded = {"initial_log_std"}
@@ -92,7 +97,9 @@ def test_settings_are_frozen_and_given_by_name():
 
 def test_settings_as_json_hold_every_field_in_words():
     config = LearnConfig(
-        features=("x", "y"), forward=ForwardConfig(respect=Respect.lagrangian), backward=BackwardConfig()
+        features=("x", "y"),
+        forward=ForwardConfig(respect=Respect.lagrangian),
+        backward=BackwardConfig(),
     )
     content = json.loads(json.dumps(to_json(config)))
     assert set(content) == {f.name for f in dataclasses.fields(LearnConfig)}

@@ -1,4 +1,5 @@
-"""The pages that describe the code keep up with it: the Python interface, every method, every logged number."""
+"""The pages that describe the code keep up with it:
+the Python interface, every method, every logged number."""
 
 import importlib.util
 import re
@@ -28,7 +29,9 @@ def test_the_python_interface_is_documented_as_it_is():
     assert (DOCS / "api.md").read_text() == build_api().page(), "run: python docs/build_api.py"
 
 
-@pytest.mark.parametrize("method", sorted(name for name, method in METHODS.items() if not method.needs_truth))
+@pytest.mark.parametrize(
+    "method", sorted(name for name, method in METHODS.items() if not method.needs_truth)
+)
 def test_every_method_has_a_page(method):
     page = DOCS / "methods" / f"{method}.md"
     assert page.exists()
@@ -38,7 +41,9 @@ def test_every_method_has_a_page(method):
 @pytest.mark.parametrize("method", ["icrl", "greedy", "gail-constraint"])
 def test_every_logged_number_is_explained(tmp_path, method):
     run_learning(tiny_spec(method=method), lap_grid(), lap_demos(), tmp_path / "run", Callback())
-    explained = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)?)`", (DOCS / "methods" / "metrics.md").read_text()))
+    explained = set(
+        re.findall(r"`([a-z_]+(?:/[a-z_]+)?)`", (DOCS / "methods" / "metrics.md").read_text())
+    )
     logged = set(RunDirectory(tmp_path / "run").metrics()[0])
     assert len(logged) > 15
     assert logged <= explained
@@ -46,11 +51,20 @@ def test_every_logged_number_is_explained(tmp_path, method):
 
 def test_every_number_of_a_search_is_explained(tmp_path):
     config = replace(TINY, steps=30_000, num_samples=6, scouts=2)
-    config = replace(config, forward=replace(TINY.forward, steps=256, learning_rate=1e-3, shield=True))
+    config = replace(
+        config, forward=replace(TINY.forward, steps=256, learning_rate=1e-3, shield=True)
+    )
     run_learning(tiny_spec(config=config), lap_grid(), lap_demos(), tmp_path / "run", Callback())
-    explained = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)?)`", (DOCS / "methods" / "metrics.md").read_text()))
+    explained = set(
+        re.findall(r"`([a-z_]+(?:/[a-z_]+)?)`", (DOCS / "methods" / "metrics.md").read_text())
+    )
     logged = set().union(*RunDirectory(tmp_path / "run").metrics())
-    assert {"constraint/strength", "constraint/rivals", "constraint/axes", "constraint/score"} <= logged
+    assert {
+        "constraint/strength",
+        "constraint/rivals",
+        "constraint/axes",
+        "constraint/score",
+    } <= logged
     assert logged <= explained
 
 
@@ -60,7 +74,9 @@ TO_FOLLOW = {"explain.md", "trust.md", "scale.md", "suites.md"}
 """Pages that others are writing."""
 
 
-@pytest.mark.parametrize("page", sorted(path.name for path in DOCS.glob("*.md") if path.name not in STARTS | TO_FOLLOW))
+@pytest.mark.parametrize(
+    "page", sorted(path.name for path in DOCS.glob("*.md") if path.name not in STARTS | TO_FOLLOW)
+)
 def test_a_page_opens_with_whom_it_is_for(page):
     paragraphs = (DOCS / page).read_text().split("\n\n")
     assert paragraphs[0].startswith("# ")
@@ -88,4 +104,6 @@ def test_every_departure_is_marked_where_it_happens_and_every_named_test_exists(
     code = "\n".join(path.read_text() for path in (DOCS.parent / "src").rglob("*.py"))
     assert rows - set(re.findall(r"\bF\d+\b", code)) == set()
     tests = "\n".join(path.read_text() for path in (DOCS.parent / "tests").rglob("test_*.py"))
-    assert set(re.findall(r"::(test_\w+)", table)) - set(re.findall(r"def (test_\w+)", tests)) == set()
+    assert (
+        set(re.findall(r"::(test_\w+)", table)) - set(re.findall(r"def (test_\w+)", tests)) == set()
+    )

@@ -50,7 +50,8 @@ def test_the_table_has_the_papers_twelve_equations():
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"), [("8", [8]), ("8, 10-12", [8, 10, 11, 12]), ("2-6", [2, 3, 4, 5, 6]), ("5, 8", [5, 8])]
+    ("said", "expected"),
+    [("8", [8]), ("8, 10-12", [8, 10, 11, 12]), ("2-6", [2, 3, 4, 5, 6]), ("5, 8", [5, 8])],
 )
 def test_lists_of_equations_are_read(said, expected):
     assert numbers(said) == expected

@@ -1,4 +1,5 @@
-"""The evaluator: both metrics by hand, up to the first violation both worlds are the same, scripted laps."""
+"""The evaluator: both metrics by hand, up to the first violation both worlds
+are the same, scripted laps."""
 
 from types import SimpleNamespace
 
@@ -60,7 +61,8 @@ BY_HAND = trajectories(
 
 
 def test_three_trajectories_by_hand():
-    # 1: pays 1, then violates (-1) and is over: 0.   2: never violates: 3.   3: the third step is padding: 10
+    # 1: pays 1, then violates (-1) and is over: 0. 2: never violates: 3.
+    # 3: the third step is padding: 10
     scenario = forbidden_choice(violation_reward=-1.0)
     violations = violations_of(scenario, BY_HAND)
     assert violations.tolist() == [[False, True, True], [False] * 3, [False] * 3]
@@ -98,11 +100,18 @@ def test_equals_walking_through_the_constrained_world(seed, violation_reward):
 @given(seed=st.integers(0, 10_000))
 def test_padding_and_order_change_nothing(seed):
     rng = np.random.default_rng(seed)
-    actions, rewards, lengths = rng.integers(0, 2, (4, 6)), rng.normal(size=(4, 6)), rng.integers(1, 7, 4)
+    actions, rewards, lengths = (
+        rng.integers(0, 2, (4, 6)),
+        rng.normal(size=(4, 6)),
+        rng.integers(1, 7, 4),
+    )
     scenario, order = forbidden_choice(), rng.permutation(4)
     before = judge(scenario, trajectories(actions, rewards, lengths))
     padding = np.ones((4, 3))
-    padded = judge(scenario, trajectories(np.hstack([actions, padding]), np.hstack([rewards, 9 * padding]), lengths))
+    padded = judge(
+        scenario,
+        trajectories(np.hstack([actions, padding]), np.hstack([rewards, 9 * padding]), lengths),
+    )
     shuffled = judge(scenario, trajectories(actions[order], rewards[order], lengths[order]))
     np.testing.assert_allclose(padded, before, atol=1e-6)  # returns are sums in float32
     np.testing.assert_allclose(shuffled, before, atol=1e-6)
@@ -110,18 +119,23 @@ def test_padding_and_order_change_nothing(seed):
 
 def lap_policy(bias):
     layers = ((np.zeros((1, 2), np.float32), np.asarray(bias, np.float32)),)
-    return Policy(layers=PolicyLayers(layers, None), moments=None, action_space=lap_grid().task.action_space)
+    return Policy(
+        layers=PolicyLayers(layers, None), moments=None, action_space=lap_grid().task.action_space
+    )
 
 
 def test_the_lawful_sailor_and_the_lawless_one():
     lawful = evaluate_policy(lap_grid(), lap_policy([100.0, -100.0]), episodes=3, seed=0)
     assert lawful == (60.0, 0.0, 60.0, 0.0)
     lawless = evaluate_policy(lap_grid(), lap_policy([-100.0, 100.0]), episodes=3, seed=0)
-    assert lawless == (-1.0, 1.0, 60.0, 1.0)  # five laps the other way round: the first step is already forbidden
+    # five laps the other way round: the first step is already forbidden
+    assert lawless == (-1.0, 1.0, 60.0, 1.0)
 
 
 def test_the_same_seed_gives_the_same_scores():
-    first, second, other = (evaluate_policy(lap_grid(), lap_policy([2.0, 0.0]), episodes=5, seed=s) for s in (1, 1, 2))
+    first, second, other = (
+        evaluate_policy(lap_grid(), lap_policy([2.0, 0.0]), episodes=5, seed=s) for s in (1, 1, 2)
+    )
     assert first == second
     assert first != other
     # p(anticlockwise) = 1/(1 + e²) = 0.119; 1000 steps: a deviation of 0.010
@@ -134,9 +148,16 @@ def test_environments_that_reset_themselves_would_be_a_mistake():
 
 
 def wall_constraint(wall):
-    """ζ falls from 1 to 0 as x falls below `wall`: logit = 8 (x − wall), by one hidden tanh unit near its centre."""
+    """ζ falls from 1 to 0 as x falls below `wall`:
+    logit = 8 (x − wall), by one hidden tanh unit near its centre."""
     features = Features(
-        names=("x",), columns=(0,), lower=(-20.0,), upper=(20.0,), num_observations=1, num_actions=1, discrete=False
+        names=("x",),
+        columns=(0,),
+        lower=(-20.0,),
+        upper=(20.0,),
+        num_observations=1,
+        num_actions=1,
+        discrete=False,
     )
     first = Layer(np.array([[1e-3]], np.float32), np.array([-1e-3 * wall], np.float32))
     second = Layer(np.array([[8e3]], np.float32), np.zeros(1, np.float32))
@@ -144,13 +165,18 @@ def wall_constraint(wall):
 
 
 def test_a_constraint_is_judged_by_hits_alarms_and_overlap():
-    # truth: x <= -3. judged infeasible: x < -1. Of four pairs, -5 is a hit, -2 a false alarm, 0 and 2 are right.
+    # truth: x <= -3. judged infeasible: x < -1.
+    # Of four pairs, -5 is a hit, -2 a false alarm, 0 and 2 are right.
     pairs = Pairs(observations=np.array([[-5.0], [-2.0], [0.0], [2.0]]), actions=np.zeros((4, 1)))
     scenario = SimpleNamespace(violates=lambda o, a: o[..., 0] <= -3)
     truth = judge_constraint(scenario, wall_constraint(-1.0), pairs)
-    assert truth == ConstraintTruth(hit_rate=1.0, false_alarm_rate=pytest.approx(1 / 3), auc=1.0, iou=0.5)
+    assert truth == ConstraintTruth(
+        hit_rate=1.0, false_alarm_rate=pytest.approx(1 / 3), auc=1.0, iou=0.5
+    )
     nothing = SimpleNamespace(violates=lambda o, a: np.zeros(len(o), bool))
-    assert judge_constraint(nothing, wall_constraint(-9.0), pairs) == ConstraintTruth(None, 0.0, None, None)
+    assert judge_constraint(nothing, wall_constraint(-9.0), pairs) == ConstraintTruth(
+        None, 0.0, None, None
+    )
 
 
 def test_area_under_curve_by_counting_pairs():
@@ -163,7 +189,8 @@ def test_area_under_curve_by_counting_pairs():
 def test_the_boundary_is_where_zeta_crosses_one_half():
     pairs = Pairs(observations=np.zeros((3, 1)), actions=np.zeros((3, 1)))
     grid = np.arange(-5.0, 5.01, 0.5)
-    assert boundary(wall_constraint(-1.2), pairs, 0, grid) == pytest.approx(-1.25)  # between -1.5 and -1
+    # between -1.5 and -1
+    assert boundary(wall_constraint(-1.2), pairs, 0, grid) == pytest.approx(-1.25)
     assert boundary(wall_constraint(-9.0), pairs, 0, grid) is None
 
 
@@ -174,8 +201,8 @@ def test_confusion_counts_each_kind_once():
 
 
 def test_calibration_by_hand():
-    # two bins are used: 0.0-0.1 holds costs 0, 0.08 (mean 0.04, none forbidden), 0.9-1.0 holds 0.95, 1.0 (mean 0.975,
-    # half of them forbidden): the error is (2 · 0.04 + 2 · 0.475) / 4
+    # two bins are used: 0.0-0.1 holds costs 0, 0.08 (mean 0.04, none forbidden), 0.9-1.0 holds
+    # 0.95, 1.0 (mean 0.975, half of them forbidden): the error is (2 · 0.04 + 2 · 0.475) / 4
     found = calibration(np.array([0.0, 0.08, 0.95, 1.0]), np.array([False, False, True, False]))
     assert found.pairs == [2, 2]
     assert found.share_forbidden == [0.0, 0.5]

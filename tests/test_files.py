@@ -36,7 +36,9 @@ def fails_with(number):
 
 @pytest.mark.parametrize(("number", "words"), REFUSALS)
 @pytest.mark.parametrize("call", ["fsync", "replace"])
-def test_a_write_that_fails_leaves_the_old_file_and_says_why(tmp_path, monkeypatch, number, words, call):
+def test_a_write_that_fails_leaves_the_old_file_and_says_why(
+    tmp_path, monkeypatch, number, words, call
+):
     path = tmp_path / "scores.json"
     write_whole(path, b"old")
     monkeypatch.setattr(os, call, fails_with(number))
@@ -81,7 +83,8 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
 def test_a_file_is_sized_before_it_is_read(tmp_path):
     path = tmp_path / "big.json"
     path.write_bytes(b"")
-    os.truncate(path, 5 * 10**12)  # takes no room on the disk, and would take five terabytes of memory
+    # takes no room on the disk, and would take five terabytes of memory
+    os.truncate(path, 5 * 10**12)
     with pytest.raises(InputError, match=r"has 5,000,000.0 MB, the most that is read is 64 MB"):
         read_bytes(path, 64 * 10**6)
 
@@ -103,7 +106,11 @@ def writers(path):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
         name = node.func.attr
-        modes = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+        modes = [
+            arg.value
+            for arg in node.args
+            if isinstance(arg, ast.Constant) and isinstance(arg.value, str)
+        ]
         opens = name == "open" and any(mode[:1] in "wax" for mode in modes if mode)
         moves = name == "replace" and ast.unparse(node.func.value) == "os"
         if name in ("write_text", "write_bytes", "fsync", "savetxt", "rename") or opens or moves:

@@ -2,8 +2,8 @@
 
     python tests/test_golden.py --regenerate
 
-Then note it in the changelog under "Results changed". Only early numbers are compared, and loosely: floating point
-differs a little between machines and library versions, and a run amplifies it.
+Then note it in the changelog under "Results changed". Only early numbers are compared, and loosely:
+floating point differs a little between machines and library versions, and a run amplifies it.
 """
 
 import json
@@ -45,7 +45,15 @@ def run():
     """Two rounds of the paper's way, to four significant digits."""
     rows = []
     run = learner_of(find_method("icrl"))
-    run(lap_grid().task, lap_demos(), CONFIG, 0, {}, lambda s: rows.append(s.metrics), lambda _: None)
+    run(
+        lap_grid().task,
+        lap_demos(),
+        CONFIG,
+        0,
+        {},
+        lambda s: rows.append(s.metrics),
+        lambda _: None,
+    )
     return [{name: float(f"{row[name]:.4g}") for name in COMPARED} for row in rows]
 
 
@@ -53,9 +61,12 @@ def test_a_small_run_gives_the_recorded_numbers():
     golden = json.loads(GOLDEN.read_text())
     found = run()
     assert len(golden) == len(found) == ROUNDS
-    # the second round is steered by the first: there only what the constraint says of the demonstrations is compared
+    # the second round is steered by the first: there only what the constraint says of the
+    # demonstrations is compared
     for name in COMPARED:
-        assert found[0][name] == pytest.approx(golden[0][name], rel=TOLERANCE.get(name, 0.05), abs=0.01), name
+        assert found[0][name] == pytest.approx(
+            golden[0][name], rel=TOLERANCE.get(name, 0.05), abs=0.01
+        ), name
     for name in ("constraint/cost_demos", "agent/entropy"):
         assert found[1][name] == pytest.approx(golden[1][name], rel=0.2, abs=0.02), name
 

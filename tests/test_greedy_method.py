@@ -1,4 +1,5 @@
-"""`--method greedy`: the tabular forms, what is found in them, and a run that leaves what every run leaves."""
+"""`--method greedy`: the tabular forms, what is found in them,
+and a run that leaves what every run leaves."""
 
 import json
 
@@ -31,7 +32,10 @@ def random_walks(num_envs, seed=0):
         done |= terminated
         env.ended[:] = False  # ended episodes idle on; their rows are padding
     return Trajectories(
-        observations=np.stack(seen[:-1], 1), actions=np.stack(pushes, 1), rewards=np.stack(rewards, 1), lengths=lengths
+        observations=np.stack(seen[:-1], 1),
+        actions=np.stack(pushes, 1),
+        rewards=np.stack(rewards, 1),
+        lengths=lengths,
     )
 
 
@@ -40,7 +44,9 @@ def test_every_episode_of_the_plane_is_a_walk_of_the_grid():
     trajectories = random_walks(100)
     walks = bridges_walks(mdp, trajectories)  # checks that each move is possible
     here = square_of(mdp.observations[walks.states])
-    assert np.array_equal(here[trajectories.mask], square_of(trajectories.observations)[trajectories.mask])
+    assert np.array_equal(
+        here[trajectories.mask], square_of(trajectories.observations)[trajectories.mask]
+    )
     ended = ~trajectories.mask
     assert ended.any()
     assert np.all(walks.actions[ended] == STAY)
@@ -58,7 +64,9 @@ def test_the_grid_starts_and_pays_like_the_plane():
     assert np.all(mdp.reward[at_goal] == 1.0)
     assert mdp.reward[~at_goal].min() > 0
     # from the square left of the goal, to the right: arrived
-    state = int(np.flatnonzero(np.all(squares == square_of(np.array(plane.GOAL)) - [2, 0], axis=1))[0])
+    state = int(
+        np.flatnonzero(np.all(squares == square_of(np.array(plane.GOAL)) - [2, 0], axis=1))[0]
+    )
     assert mdp.reward[state, mdp.action_names.index("(1, 0)")] == 1.0
 
 
@@ -71,13 +79,19 @@ def test_a_demonstration_that_jumps_is_refused():
 
 def test_lap_grid_is_solved_by_one_finding():
     scenario = make_scenario("lap-grid")
-    constraint, found = learn_greedy(scenario.task, load_demos(shipped_demos("lap-grid.npz")), {"seed": 7})
-    assert [finding["forbidden"] for finding in constraint.card["findings"]] == ["action anticlockwise"]
+    constraint, found = learn_greedy(
+        scenario.task, load_demos(shipped_demos("lap-grid.npz")), {"seed": 7}
+    )
+    assert [finding["forbidden"] for finding in constraint.card["findings"]] == [
+        "action anticlockwise"
+    ]
     assert constraint.card["findings"][0]["gain"] == found.findings[0].gain > 100
     assert (constraint.card["seed"], constraint.card["kind"]) == (7, "table")
     cells = np.repeat(np.linspace(-1, 1, 40)[:, None], 2, axis=0)
     actions = np.tile([0, 1], 40)
-    np.testing.assert_array_equal(~constraint.is_feasible(cells, actions), scenario.violates(cells, actions))
+    np.testing.assert_array_equal(
+        ~constraint.is_feasible(cells, actions), scenario.violates(cells, actions)
+    )
 
 
 def test_on_bridges_it_closes_the_lower_bridge_and_spares_the_demonstrations():

@@ -1,4 +1,5 @@
-"""Algorithm 1: the budget is kept to the step, rounds are reported, both ways lead through it, seeds decide."""
+"""Algorithm 1: the budget is kept to the step, rounds are reported,
+both ways lead through it, seeds decide."""
 
 import itertools
 from dataclasses import replace
@@ -31,7 +32,9 @@ def test_num_rounds_by_hand():
 
 
 def test_a_budget_below_one_round_is_refused_with_the_numbers():
-    with pytest.raises(InputError, match=r"steps = 911 .* 1 round of 912 .*512 of training, 2 sampled .* 200"):
+    with pytest.raises(
+        InputError, match=r"steps = 911 .* 1 round of 912 .*512 of training, 2 sampled .* 200"
+    ):
         learn(TASK, lap_demos(), replace(TINY, steps=911))
 
 
@@ -57,7 +60,12 @@ def test_every_round_and_every_update_is_reported():
     last = learn(TASK, lap_demos(), TINY, on_round=rounds.append, on_progress=progress.append)
     assert [(r.number, r.steps) for r in rounds] == [(0, ROUND), (1, 2 * ROUND)]
     assert rounds[-1].number == last.number
-    assert [(p.steps, p.rounds) for p in progress] == [(256, 2), (512, 2), (ROUND + 256, 2), (ROUND + 512, 2)]
+    assert [(p.steps, p.rounds) for p in progress] == [
+        (256, 2),
+        (512, 2),
+        (ROUND + 256, 2),
+        (ROUND + 512, 2),
+    ]
     assert all(r.samples.num_trajectories == 2 and r.samples.num_steps == 400 for r in rounds)
 
 
@@ -86,7 +94,9 @@ def test_ours_begins_with_scouts_and_ends_with_the_agent_that_is_handed_out(sear
     order = [Phase.scout, Phase.judge, Phase.final]
     assert phases[0] is Phase.scout
     assert phases[-1] is Phase.final
-    assert [order.index(phase) for phase in phases] == sorted(order.index(phase) for phase in phases)
+    assert [order.index(phase) for phase in phases] == sorted(
+        order.index(phase) for phase in phases
+    )
 
 
 def test_scouts_know_no_constraint(searched):
@@ -124,7 +134,8 @@ def test_the_agent_that_is_handed_out_obeys(searched):
     rounds, _ = searched
     last = rounds[-1]
     assert last.phase is Phase.final
-    assert (last.samples.actions[last.samples.mask] == 0).all()  # the shield never lets it go anticlockwise
+    # the shield never lets it go anticlockwise
+    assert (last.samples.actions[last.samples.mask] == 0).all()
 
 
 def test_a_budget_that_leaves_no_round_after_the_scouts_is_refused():
@@ -156,7 +167,9 @@ def test_same_seed_same_constraint_other_seed_another():
 
 
 def test_learn_constraint_returns_the_artefact_with_its_provenance():
-    constraint = icrl.learn_constraint(TASK, lap_demos(), replace(TINY, features=("clockwise",)), seed=5)
+    constraint = icrl.learn_constraint(
+        TASK, lap_demos(), replace(TINY, features=("clockwise",)), seed=5
+    )
     assert constraint.features.names == ("clockwise",)
     assert constraint.card["task"] == "lap-grid"
     assert constraint.card["seed"] == 5
@@ -180,7 +193,8 @@ def test_bad_input_is_refused_before_anything_is_made():
 
 
 def permutation_p_value(low, high):
-    """One-sided: the share of relabellings whose difference of means is at least as large as the observed one."""
+    """One-sided: the share of relabellings whose difference of means is at least as
+    large as the observed one."""
     values, n = np.array([*low, *high]), len(low)
     observed = np.mean(high) - np.mean(low)
     differences = []
@@ -192,7 +206,8 @@ def permutation_p_value(low, high):
 
 def test_the_permutation_test_by_hand():
     assert permutation_p_value([0, 0], [1, 1]) == pytest.approx(1 / 6)
-    assert permutation_p_value([0, 1], [0, 1]) == pytest.approx(5 / 6)  # only {0, 0} against {1, 1} differs more
+    # only {0, 0} against {1, 1} differs more
+    assert permutation_p_value([0, 1], [0, 1]) == pytest.approx(5 / 6)
 
 
 @pytest.mark.slow
@@ -201,10 +216,15 @@ def test_icrl_violates_less_than_an_agent_without_a_constraint():
     config = replace(preset("default", "lap-grid"), steps=75_000)
 
     def violation_rate(method, seed):
-        last = learner_of(find_method(method))(TASK, lap_demos(), config, seed, {}, lambda _: None, lambda _: None)
+        last = learner_of(find_method(method))(
+            TASK, lap_demos(), config, seed, {}, lambda _: None, lambda _: None
+        )
         return judge(scenario, last.samples).violation_rate
 
-    rates = {method: [violation_rate(method, seed) for seed in range(4)] for method in ("icrl", "nominal")}
+    rates = {
+        method: [violation_rate(method, seed) for seed in range(4)]
+        for method in ("icrl", "nominal")
+    }
     # with four seeds each the smallest p-value is 1/70
     assert permutation_p_value(rates["icrl"], rates["nominal"]) < 0.05
     assert np.median(rates["icrl"]) <= 0.05

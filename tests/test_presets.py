@@ -1,4 +1,5 @@
-"""Presets: every one constructs for every task, and `paper` holds the values of the paper's table, one by one."""
+"""Presets: every one constructs for every task,
+and `paper` holds the values of the paper's table, one by one."""
 
 import pytest
 
@@ -62,7 +63,11 @@ def test_the_paper_preset_is_the_papers_algorithm():
 
 
 def test_expert_rollouts_and_rollout_lengths_are_the_papers():
-    assert {task: EPISODES.get(task) for task in TASKS[:3]} == {"lap-grid": 1, "half-cheetah-wall": 10, "ant-wall": 45}
+    assert {task: EPISODES.get(task) for task in TASKS[:3]} == {
+        "lap-grid": 1,
+        "half-cheetah-wall": 10,
+        "ant-wall": 45,
+    }
     assert [make_scenario(task).task.horizon for task in TASKS] == [200, 1000, 500, 150, 500]
 
 
@@ -72,7 +77,8 @@ def test_every_preset_suits_every_task(name, task):
     config = preset(name, task)
     assert isinstance(config, LearnConfig)
     real = make_scenario(task).task
-    check_limits(config.backward, config.num_samples, real.horizon)  # F13: no limit that could never fire
+    # F13: no limit that could never fire
+    check_limits(config.backward, config.num_samples, real.horizon)
     assert num_rounds(real, config) >= 5
 
 

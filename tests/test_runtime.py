@@ -5,7 +5,9 @@ import sys
 
 
 def run(code, **environment):
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
     return done.stdout.split()
 
 
@@ -18,4 +20,9 @@ def test_numpy_gets_one_thread_before_it_is_loaded():
 
 
 def test_what_the_user_set_is_kept():
-    assert run(REPORT + "print(); print(os.environ['OPENBLAS_NUM_THREADS'])", OPENBLAS_NUM_THREADS="2")[-1] == "2"
+    assert (
+        run(
+            REPORT + "print(); print(os.environ['OPENBLAS_NUM_THREADS'])", OPENBLAS_NUM_THREADS="2"
+        )[-1]
+        == "2"
+    )

@@ -1,7 +1,8 @@
-"""`icrl` without the extra 'learn': a constraint is used and read; whatever needs more names the extra.
+"""`icrl` without the extra 'learn': a constraint is used and read;
+whatever needs more names the extra.
 
-The packages of the extra are hidden from a process of its own, as if they had never been installed. The built wheel
-in really clean environments: `make test-wheels`.
+The packages of the extra are hidden from a process of its own, as if they had never been installed.
+The built wheel in really clean environments: `make test-wheels`.
 """
 
 import subprocess
@@ -115,7 +116,9 @@ def test_a_verb_names_the_extra_and_leaves_nothing(words, tmp_path):
 def test_verbs_that_only_read_work(run, tmp_path):
     assert icrl("--help", folder=tmp_path).returncode == 0
     assert icrl("learn", "--help", folder=tmp_path).returncode == 0
-    checked = icrl("demos", "check", shipped_demos("lap-grid.npz"), "--task", "lap-grid", folder=tmp_path)
+    checked = icrl(
+        "demos", "check", shipped_demos("lap-grid.npz"), "--task", "lap-grid", folder=tmp_path
+    )
     assert checked.returncode == 0, checked.stderr
     exported = icrl("export", run, "--out", tmp_path / "constraint.onnx", folder=tmp_path)
     assert "icrl[learn]" not in exported.stderr  # it may ask for the extra 'onnx', for no other

@@ -12,7 +12,8 @@ def test_one_column_is_moved_and_all_else_stays_as_recorded():
     assert moved.observations.shape == (3, 2, 2)
     np.testing.assert_array_equal(moved.observations[2], [[1.0, 9.0], [3.0, 9.0]])
     np.testing.assert_array_equal(moved.actions[2], pairs.actions)
-    np.testing.assert_array_equal(pairs.observations, [[1.0, 2.0], [3.0, 4.0]])  # theirs are not touched
+    # theirs are not touched
+    np.testing.assert_array_equal(pairs.observations, [[1.0, 2.0], [3.0, 4.0]])
 
 
 def test_columns_beyond_the_observation_are_the_actions():

@@ -1,4 +1,5 @@
-"""Transfer: features by name, the form and the sign of every method's constraint, a whole run from the command line."""
+"""Transfer: features by name, the form and the sign of every method's constraint,
+a whole run from the command line."""
 
 import json
 from dataclasses import replace
@@ -32,10 +33,18 @@ PROBE = LearnConfig(
     steps=6_000,
     num_samples=2,
     forward=ForwardConfig(
-        steps=2_048, num_envs=8, rollout_steps=32, minibatch=64, epochs=6, learning_rate=5e-3, target_kl=None,
-        hidden=(16,), gamma=0.9, multiplier=MultiplierConfig(initial=5.0, learning_rate=1.0),
+        steps=2_048,
+        num_envs=8,
+        rollout_steps=32,
+        minibatch=64,
+        epochs=6,
+        learning_rate=5e-3,
+        target_kl=None,
+        hidden=(16,),
+        gamma=0.9,
+        multiplier=MultiplierConfig(initial=5.0, learning_rate=1.0),
     ),
-)  # fmt: skip
+)
 
 
 def linear(task, names, weights, bias, **card):
@@ -78,10 +87,15 @@ def test_a_bonus_is_log_zeta_and_lowers_the_reward_where_zeta_is_small():
 
 @pytest.mark.parametrize(
     ("method", "respect"),
-    [("icrl", Respect.terminate), ("binary-classifier", Respect.lagrangian), ("gail-constraint", Respect.lagrangian)],
+    [
+        ("icrl", Respect.terminate),
+        ("binary-classifier", Respect.lagrangian),
+        ("gail-constraint", Respect.lagrangian),
+    ],
 )
 def test_an_agent_learns_to_leave_the_door_alone(method, respect):
-    task = tempting_door()  # `yes` pays 2, `no` pays 1: with a sign reversed, `yes` would win all the more
+    # `yes` pays 2, `no` pays 1: with a sign reversed, `yes` would win all the more
+    task = tempting_door()
     config = replace(PROBE, forward=replace(PROBE.forward, respect=respect))
     last = transfer(no_yes(method=method), task, config, seed=0)
     policy = policy_of(last.agent, task, config.forward)
@@ -100,14 +114,17 @@ def share_of_yes(pressure, config):
 
 
 def test_a_bonus_is_added_to_the_reward_of_the_new_task():
-    """ζ(no) = 0.73, ζ(yes) = 0.5: by log ζ alone `no` is better by 0.38, with the reward `yes` is, by 0.62."""
+    """ζ(no) = 0.73, ζ(yes) = 0.5: by log ζ alone `no` is better by 0.38,
+    with the reward `yes` is, by 0.62."""
     mild = linear(tempting_door(), ("yes",), [-1.0], 1.0)
     assert share_of_yes(pressure_of(mild, "gail-constraint"), PROBE) > 0.9
 
 
 def test_without_settings_an_agent_has_those_of_the_constraints_method(monkeypatch):
     seen = []
-    monkeypatch.setattr("icrl.methods.pressing.train_under", lambda *arguments: seen.append(arguments[2]))
+    monkeypatch.setattr(
+        "icrl.methods.pressing.train_under", lambda *arguments: seen.append(arguments[2])
+    )
     for method in ("icrl", "binary-classifier", "gail-constraint"):
         transfer(wall(method=method), make_scenario("point").task)
         assert seen[-1] == forward_alone(preset("default", "point", method))
@@ -130,8 +147,11 @@ def test_features_are_found_by_name():
     place = np.array([[-5.0, 1.0, 1.0, 0.0]], np.float32)
     assert constraint.features.num_observations == len(ant.observation_names)
     assert constraint.for_task(point).cost(place, actions) > 0.99
-    assert constraint.for_task(swapped).cost(place, actions) < 0.01  # there x is the second number: 1
-    with pytest.raises(InputError, match=r"looks at z, .*'point' does not have; it has x, y, cos_.*--features x\)"):
+    # there x is the second number: 1
+    assert constraint.for_task(swapped).cost(place, actions) < 0.01
+    with pytest.raises(
+        InputError, match=r"looks at z, .*'point' does not have; it has x, y, cos_.*--features x\)"
+    ):
         transfer(wall(names=("x", "z"), method="icrl"), point, TINY)
 
 
@@ -142,7 +162,9 @@ def test_settings_of_a_transfer_leave_the_backward_step_out():
         assert config.forward.respect is respect
         assert config.scouts == 0
         task = make_scenario("point").task
-        assert num_rounds(task, replace(config, steps=config.forward.steps + 10 * task.horizon)) == 1
+        assert (
+            num_rounds(task, replace(config, steps=config.forward.steps + 10 * task.horizon)) == 1
+        )
 
 
 def test_over_constraint_is_the_share_of_expert_steps_that_are_forbidden():
@@ -150,12 +172,16 @@ def test_over_constraint_is_the_share_of_expert_steps_that_are_forbidden():
     observations = np.zeros((2, 3, 4), np.float32)
     observations[..., 0] = x
     expert = Trajectories(
-        observations=observations, actions=np.zeros((2, 3, 2)), rewards=np.zeros((2, 3)), lengths=np.array([3, 2])
+        observations=observations,
+        actions=np.zeros((2, 3, 2)),
+        rewards=np.zeros((2, 3)),
+        lengths=np.array([3, 2]),
     )
     point = make_scenario("point")
     constraint = wall("point").for_task(point.task)
     assert forbidden_share(constraint, expert) == pytest.approx(3 / 5)
-    assert over_constraint(point, constraint, expert) == pytest.approx(2 / 4)  # −3.5 is forbidden in truth
+    # −3.5 is forbidden in truth
+    assert over_constraint(point, constraint, expert) == pytest.approx(2 / 4)
 
 
 @pytest.fixture(scope="module")
@@ -185,13 +211,21 @@ def test_transfer_makes_a_run_like_any_other(learned, tmp_path, monkeypatch, cap
     new = RunDirectory(tmp_path / "runs" / "new")
     assert (new.path / "constraint.png").exists()
     config, scores = new.config(), new.scores()
-    assert (config["command"], config["constraint"], config["method"]) == ("transfer", str(learned), "icrl")
+    assert (config["command"], config["constraint"], config["method"]) == (
+        "transfer",
+        str(learned),
+        "icrl",
+    )
     assert scores["steps"] == 2 * ROUND
     assert 0 <= scores["constraint"]["expert_steps_forbidden"] <= 1
-    before, after = load_constraint(learned / "constraint"), load_constraint(new.path / "constraint")
+    before, after = (
+        load_constraint(learned / "constraint"),
+        load_constraint(new.path / "constraint"),
+    )
     pairs = lap_demos().trajectories
     np.testing.assert_array_equal(
-        before.cost(pairs.observations, pairs.actions), after.cost(pairs.observations, pairs.actions)
+        before.cost(pairs.observations, pairs.actions),
+        after.cost(pairs.observations, pairs.actions),
     )
     assert after.card["transfer"]["task"] == "lap-grid"
     assert {name: after.card[name] for name in before.card} == before.card
@@ -207,7 +241,10 @@ def test_transfer_refuses_before_it_begins(learned, tmp_path, monkeypatch, capsy
     for words, message in (
         (["point", "--constraint", str(learned)], "which task 'point' does not have"),
         (["point", "--constraint", "nothere"], "nothere holds no constraint"),
-        (["lap-grid", "--constraint", str(learned), "--method", "nominal"], "unknown method of a constraint"),
+        (
+            ["lap-grid", "--constraint", str(learned), "--method", "nominal"],
+            "unknown method of a constraint",
+        ),
         (["lap-grid", "--constraint", str(learned), "--steps", "5"], "steps = 5 is too few"),
     ):
         with pytest.raises(SystemExit) as caught:
@@ -222,9 +259,14 @@ def test_flags_change_the_settings_of_the_constraints_method():
 
     args = parse(["point", "--constraint", "c", "--forward.epochs", "3"], "binary-classifier")
     config = config_of(args, "binary-classifier")
-    assert config.forward == replace(preset("default", "point", "binary-classifier").forward, epochs=3)
+    assert config.forward == replace(
+        preset("default", "point", "binary-classifier").forward, epochs=3
+    )
     assert config.steps == 1_500_000
-    assert parse(["--preset", "paper", "--constraint", "c", "point"], "icrl").forward.respect is Respect.lagrangian
+    assert (
+        parse(["--preset", "paper", "--constraint", "c", "point"], "icrl").forward.respect
+        is Respect.lagrangian
+    )
 
 
 def test_references_need_no_demonstrations():
@@ -237,14 +279,25 @@ def test_references_need_no_demonstrations():
 
 
 def test_the_expert_is_told_the_truth_and_the_nominal_agent_nothing(tmp_path, monkeypatch, capsys):
-    """An untrained agent on LapGridWorld soon goes anticlockwise: whoever is told of it has a cost."""
+    """An untrained agent on LapGridWorld soon goes anticlockwise:
+    whoever is told of it has a cost."""
     monkeypatch.chdir(tmp_path)
     flags = [flag for flag in TINY_FLAGS if "backward" not in flag and "scouts" not in flag]
     for method in ("expert", "nominal"):
-        words = ["lap-grid", "--method", method, "--scouts=0", "--forward.no-shield", "--steps", str(2 * ROUND)]
+        words = [
+            "lap-grid",
+            "--method",
+            method,
+            "--scouts=0",
+            "--forward.no-shield",
+            "--steps",
+            str(2 * ROUND),
+        ]
         main(["learn", *words, *flags, "--out", method])
         assert not (tmp_path / method / "constraint").exists()
-    costs = {m: RunDirectory(tmp_path / m).metrics()[0]["agent/cost"] for m in ("expert", "nominal")}
+    costs = {
+        m: RunDirectory(tmp_path / m).metrics()[0]["agent/cost"] for m in ("expert", "nominal")
+    }
     assert costs["expert"] > 0
     assert costs["nominal"] == 0.0
     assert "expert (this run)" in capsys.readouterr().out
@@ -253,7 +306,12 @@ def test_the_expert_is_told_the_truth_and_the_nominal_agent_nothing(tmp_path, mo
 def test_reference_agents_can_be_made_where_no_demonstrations_ship(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     sizes = ["--steps=5000", "--num-samples=2", "--scouts=0", "--episodes=1"]
-    forward = ["--forward.steps=256", "--forward.num-envs=4", "--forward.rollout-steps=64", "--forward.epochs=1"]
+    forward = [
+        "--forward.steps=256",
+        "--forward.num-envs=4",
+        "--forward.rollout-steps=64",
+        "--forward.epochs=1",
+    ]
     main(["learn", "ant-broken", "--method", "nominal", *sizes, *forward, "--out", "run"])
     assert RunDirectory(tmp_path / "run").scores()["expert_return"] is None
 
@@ -262,17 +320,24 @@ def test_a_transferred_constraint_is_saved_with_the_columns_of_the_new_task(tmp_
     wall(names=("x", "y"), method="icrl").save(tmp_path / "constraint")
     constraint = load_constraint(tmp_path / "constraint")
     spec = tiny_spec(
-        task="point", config=replace(TINY, steps=1_000, forward=FORWARD), demos=None, constraint=str(tmp_path)
+        task="point",
+        config=replace(TINY, steps=1_000, forward=FORWARD),
+        demos=None,
+        constraint=str(tmp_path),
     )
     run_learning(spec, make_scenario("point"), None, tmp_path / "run", Quiet(), constraint)
     moved = load_constraint(tmp_path / "run" / "constraint").features
     assert (moved.columns, moved.num_observations, moved.num_actions) == ((0, 1), 4, 2)
-    assert constraint.features.num_observations == len(make_scenario("ant-wall").task.observation_names)
+    assert constraint.features.num_observations == len(
+        make_scenario("ant-wall").task.observation_names
+    )
 
 
 def test_an_agent_alone_is_the_same_for_the_same_seed():
     task = tempting_door()
     config = replace(PROBE, steps=2_100)
-    first, again, other = (train_under(pressure_of(no_yes(), "icrl"), task, config, seed) for seed in (0, 0, 1))
+    first, again, other = (
+        train_under(pressure_of(no_yes(), "icrl"), task, config, seed) for seed in (0, 0, 1)
+    )
     np.testing.assert_array_equal(first.agent.params, again.agent.params)
     assert not np.array_equal(first.agent.params, other.agent.params)

@@ -70,7 +70,9 @@ def test_every_episode_is_judged_by_a_constraint_that_has_not_seen_it():
     left_out = [set(starts) - set(part) for part in seen]
     assert set.union(*left_out) == set(starts)
     assert sum(map(len, left_out)) == 10
-    np.testing.assert_allclose(found.rates, alarms(wall(CHEETAH, at=10.0), demos.trajectories).rates)
+    np.testing.assert_allclose(
+        found.rates, alarms(wall(CHEETAH, at=10.0), demos.trajectories).rates
+    )
     assert found.alarmed == 10
     assert done[-1] == (6, 6)
 
@@ -81,7 +83,12 @@ def test_levels_of_held_out_demonstrations():
     care = check_held_out(constraint, demos, Alarms(np.full(10, 0.05)), "")
     bad = check_held_out(constraint, demos, Alarms(np.full(10, 0.3)), "")
     unknown = check_held_out(constraint, demos, None, "one episode")
-    assert [check.level for check in (good, care, bad, unknown)] == [Level.good, Level.care, Level.bad, Level.unknown]
+    assert [check.level for check in (good, care, bad, unknown)] == [
+        Level.good,
+        Level.care,
+        Level.bad,
+        Level.unknown,
+    ]
     assert "agents held fixed" in good.reason
     assert unknown.reason.startswith("one episode")
     # a constraint that forbids its own demonstrations is bad whatever refits say
@@ -118,7 +125,8 @@ def test_near_data_is_as_near_as_data_are_to_each_other():
 
 
 def two_clouds(gap):
-    """Allowed pairs at x in [0, 1], forbidden ones in [-1 - gap, -gap]; ζ turns in the middle of the gap."""
+    """Allowed pairs at x in [0, 1], forbidden ones in [-1 - gap, -gap];
+    ζ turns in the middle of the gap."""
     scenario = make_scenario("point")
     from icrl.constraint.features import select_features
 
@@ -127,7 +135,9 @@ def two_clouds(gap):
     rng = np.random.default_rng(0)
     observations = rng.uniform(0, 1, (2000, features.num_observations))
     observations[1000:, features.columns[0]] -= 1 + gap
-    pairs = Pairs(observations=observations, actions=rng.uniform(-0.1, 0.1, (2000, features.num_actions)))
+    pairs = Pairs(
+        observations=observations, actions=rng.uniform(-0.1, 0.1, (2000, features.num_actions))
+    )
     return constraint, Judged(
         names=features.names,
         choices=np.zeros(2, bool),
@@ -169,7 +179,9 @@ def test_seeds_that_disagree_are_counted():
     assert (same.share, same.forbidden_by_all, same.constraints) == (0.0, 1.0, 2)
     other = wall(CHEETAH, at=20.0)
     found = measure_disagreement([constraint, other], judged.pairs)
-    votes = [~c.is_feasible(judged.pairs.observations, judged.pairs.actions) for c in (constraint, other)]
+    votes = [
+        ~c.is_feasible(judged.pairs.observations, judged.pairs.actions) for c in (constraint, other)
+    ]
     assert found.share == pytest.approx(np.mean(votes[0] != votes[1]))
     assert found.share > 0.02
     assert check_ensemble(same).level is Level.good
@@ -243,7 +255,12 @@ def test_the_whole_verdict_on_a_run(lap_runs, capsys):
     assert "2 seeds disagree" in said
     content = json.loads((lap_runs / "a" / "evaluation.json").read_text())
     assert content["trust"]["verdict"] != "trust it"
-    assert set(content["trust"]["checks"]) == {"held-out demonstrations", "coverage", "other seeds", "returns"}
+    assert set(content["trust"]["checks"]) == {
+        "held-out demonstrations",
+        "coverage",
+        "other seeds",
+        "returns",
+    }
     confusion = content["constraint"]["confusion"]
     assert sum(confusion.values()) == content["constraint"]["pairs"] > 500
     assert 0 <= content["constraint"]["calibration"]["error"] <= 1
@@ -263,10 +280,14 @@ def test_several_demonstrations_are_held_out_in_turn(tmp_path):
     run_learning(spec, lap_grid(), demos, tmp_path / "run", Quiet())
     done = []
     played = select(demos.trajectories, np.array([True, False, False, False]))
-    verdict = judge_run(tmp_path / "run", lap_grid().task, demos, played, [], lambda *part: done.append(part))
+    verdict = judge_run(
+        tmp_path / "run", lap_grid().task, demos, played, [], lambda *part: done.append(part)
+    )
     held_out = verdict.checks[0]
     # either four folds were judged, or the control said that refits of this tiny run tell nothing
-    assert (held_out.numbers.get("episodes") == 4 and done[-1] == (5, 5)) or "cannot be fitted again" in held_out.reason
+    assert (
+        held_out.numbers.get("episodes") == 4 and done[-1] == (5, 5)
+    ) or "cannot be fitted again" in held_out.reason
     assert verdict.checks[-1].level is Level.unknown
 
 
@@ -294,10 +315,19 @@ def test_a_rule_that_was_found_is_asked_other_questions(searched_run, capsys):
     assert "Hit rate" in said
     assert "What would change it:" in said
     content = json.loads((searched_run / "evaluation.json").read_text())["trust"]
-    names = {"held-out demonstrations", "evidence", "rivals", "judges", "returns", "elsewhere", "enough demonstrations"}
+    names = {
+        "held-out demonstrations",
+        "evidence",
+        "rivals",
+        "judges",
+        "returns",
+        "elsewhere",
+        "enough demonstrations",
+    }
     assert names <= set(content["checks"])
     assert content["checks"]["judges"].get("judge_trained") == 3000
-    assert content["checks"]["enough demonstrations"]["level"] == "care"  # there is one demonstration
+    # there is one demonstration
+    assert content["checks"]["enough demonstrations"]["level"] == "care"
     assert content["verdict"] != "trust it"
 
 
@@ -312,6 +342,8 @@ def test_a_constraint_from_elsewhere_is_judged_by_its_returns(searched_run, tmp_
     shutil.copytree(searched_run, tmp_path / "run")
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     (tmp_path / "run" / "config.json").write_text(json.dumps(config | {"constraint": "elsewhere"}))
-    verdict = judge_run(tmp_path / "run", lap_grid().task, lap_demos(), lap_demos().trajectories, [])
+    verdict = judge_run(
+        tmp_path / "run", lap_grid().task, lap_demos(), lap_demos().trajectories, []
+    )
     assert "learned elsewhere" in verdict.checks[0].reason
     assert "elsewhere" in [check.name for check in verdict.checks]

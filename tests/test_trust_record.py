@@ -1,4 +1,5 @@
-"""What a run's record says of its rule: right ones pass, each kind of wrong one is caught by a question of its own."""
+"""What a run's record says of its rule: right ones pass,
+each kind of wrong one is caught by a question of its own."""
 
 import dataclasses
 
@@ -20,7 +21,14 @@ from icrl.trust.judges import Judged, check_judges, judge_of_card
 from icrl.trust.of_run import found_by_search
 from icrl.trust.record import record_of
 from icrl.trust.returns import check_returns
-from icrl.trust.rule import Scored, Standing, check_elsewhere, check_rivals, standing_of, strange_places
+from icrl.trust.rule import (
+    Scored,
+    Standing,
+    check_elsewhere,
+    check_rivals,
+    standing_of,
+    strange_places,
+)
 from icrl.types import Trajectories
 from icrl.visited import VisitRecorder
 
@@ -31,21 +39,27 @@ LENGTH = 60
 
 
 def episodes(north, reward, num=NUM, seed=0, velocity=(-1.0, 1.0)):
-    """Episodes that wander over east from 0 to 100 and over north within limits, for so much a step."""
+    """Episodes that wander over east from 0 to 100 and over north within
+    limits, for so much a step."""
     rng = np.random.default_rng(seed)
     observations = rng.uniform(0, 100, (num, LENGTH, 4)).astype(np.float32)
     observations[:, :, 1] = rng.uniform(*north, (num, LENGTH))
     actions = rng.uniform(-1, 1, (num, LENGTH, 2)).astype(np.float32)
     actions[:, :, 0] = rng.uniform(*velocity, (num, LENGTH))
     rewards = np.full((num, LENGTH), reward) + rng.normal(0, 0.02, (num, 1))
-    return Trajectories(observations=observations, actions=actions, rewards=rewards, lengths=np.full(num, LENGTH))
+    return Trajectories(
+        observations=observations, actions=actions, rewards=rewards, lengths=np.full(num, LENGTH)
+    )
 
 
-DEMOS = Demonstrations(trajectories=episodes((0, 48), 1.0, seed=1), discrete=False, card={"rewards": "known"})
+DEMOS = Demonstrations(
+    trajectories=episodes((0, 48), 1.0, seed=1), discrete=False, card={"rewards": "known"}
+)
 
 
 def record(scouts=(2.0, (0, 100)), agents=(1.0, (0, 48)), judges=(1.0, (0, 48)), demos=DEMOS):
-    """Scouts that know of no rule, judges and agents under one: (what a step pays, how far north they go)."""
+    """Scouts that know of no rule, judges and agents under one:
+    (what a step pays, how far north they go)."""
     recorder = VisitRecorder()
     recorder.add(episodes(scouts[1], scouts[0], seed=2), 0, np.ones(NUM))
     recorder.add(episodes(judges[1], judges[0], seed=3), 1)
@@ -59,9 +73,19 @@ def rule(column=1, at=50.0, *, above=True, evidence_depth=9.0, **search):
     nodes = np.linspace(-50, 150, 401)
     beyond = nodes - at if above else at - nodes
     depth = np.where(beyond > -5, np.maximum(1 + beyond / 5, 0), 0).astype(np.float32)
-    region = Region(axes=(RegionAxis(columns=(0,), nodes=nodes),), depth=depth, evidence_depth=evidence_depth)
+    region = Region(
+        axes=(RegionAxis(columns=(0,), nodes=nodes),), depth=depth, evidence_depth=evidence_depth
+    )
     name = TASK.feature_names[column]
-    card = {"search": {"axes": [name], "demonstrations": NUM, "strength": 1.0, "generations": 1, **search}}
+    card = {
+        "search": {
+            "axes": [name],
+            "demonstrations": NUM,
+            "strength": 1.0,
+            "generations": 1,
+            **search,
+        }
+    }
     return region_constraint(region, [(column,)], TASK, card)
 
 
@@ -99,8 +123,13 @@ def test_what_out_earns_the_demonstrations_must_be_forbidden(constraint, level, 
 def test_an_empty_constraint_is_bad_where_a_rule_was_to_be_found_and_good_where_nobody_out_earns():
     check = check_evidence(NOTHING, record(), ("north_ft", 0.6))
     assert (check.level, "a rule over north_ft" in check.reason) == (Level.bad, True)
-    assert check_evidence(NOTHING, record(scouts=(1.0, (0, 48))), ("north_ft", 0.05)).level is Level.good
-    assert check_evidence(rule(), record_of(record().visited, DEMOS, {}), None).level is Level.unknown
+    assert (
+        check_evidence(NOTHING, record(scouts=(1.0, (0, 48))), ("north_ft", 0.05)).level
+        is Level.good
+    )
+    assert (
+        check_evidence(rule(), record_of(record().visited, DEMOS, {}), None).level is Level.unknown
+    )
 
 
 def test_agents_that_were_trained_under_another_constraint_give_it_away():
@@ -116,7 +145,9 @@ def test_a_constraint_that_touches_nobody_changes_nothing():
     assert "agents that know of no rule break ζ on 1% of their steps" in check.reason
 
 
-@pytest.mark.parametrize(("at", "level"), [(50.0, Level.good), (56.0, Level.care), (75.0, Level.bad)])
+@pytest.mark.parametrize(
+    ("at", "level"), [(50.0, Level.good), (56.0, Level.care), (75.0, Level.bad)]
+)
 def test_a_wall_far_from_the_demonstrations_leaves_room_for_agents(at, level):
     # demonstrations end at 48, the data at 100: the room is about (at - 48) / 100
     check = check_wall(record().space(rule(at=at)))
@@ -139,7 +170,9 @@ def test_a_constraint_that_forbids_its_own_demonstrations_is_bad():
 
 def with_a_demonstration_at(north):
     """The same demonstrations, and two steps of one of them further north than all others go."""
-    shown = dataclasses.replace(DEMOS.trajectories, observations=DEMOS.trajectories.observations.copy())
+    shown = dataclasses.replace(
+        DEMOS.trajectories, observations=DEMOS.trajectories.observations.copy()
+    )
     shown.observations[0, :2, 1] = north
     return dataclasses.replace(DEMOS, trajectories=shown)
 
@@ -151,7 +184,9 @@ def test_a_demonstration_beyond_the_others_by_a_hair_is_not_one_deep_inside():
     assert check.numbers["left_out_touched"] == pytest.approx(1 / NUM)
     assert check.numbers["left_out_deep"] == 0
     # seven of twenty, each alone more than half-way to where scouts go (100): at 80, 83, ...
-    shown = dataclasses.replace(DEMOS.trajectories, observations=DEMOS.trajectories.observations.copy())
+    shown = dataclasses.replace(
+        DEMOS.trajectories, observations=DEMOS.trajectories.observations.copy()
+    )
     for number in range(7):
         shown.observations[number, 0, :2] = (14 * number, 90 + 0.5 * number)
     deep = record(demos=dataclasses.replace(DEMOS, trajectories=shown))
@@ -253,7 +288,13 @@ def test_a_rule_is_as_good_as_it_is_ahead_of_its_rivals(own, other, level, words
 def test_the_scores_of_the_card_count_before_those_of_the_record():
     told = [
         {"axes": "north_ft", "score": 0.4, "explained": 1.0, "refuted": 0.0, "vetoed": False},
-        {"axes": "north_ft + east_ft", "score": 0.9, "explained": 1.0, "refuted": 0.0, "vetoed": False},
+        {
+            "axes": "north_ft + east_ft",
+            "score": 0.9,
+            "explained": 1.0,
+            "refuted": 0.0,
+            "vetoed": False,
+        },
         {"axes": "stop_east_ft", "score": 0.7, "explained": 1.0, "refuted": 0.0, "vetoed": False},
         {"axes": "stop_north_ft", "score": 0.8, "explained": 1.0, "refuted": 0.0, "vetoed": True},
     ]
@@ -265,9 +306,30 @@ def test_the_scores_of_the_card_count_before_those_of_the_record():
 
 def test_a_rival_that_agents_obey_at_no_cost_is_none():
     told = [
-        {"axes": "north_ft", "score": 0.5, "explained": 1.0, "refuted": 0.0, "vetoed": False, "kept": 0.2},
-        {"axes": "east_ft", "score": 0.9, "explained": 1.0, "refuted": 0.0, "vetoed": False, "kept": 1.0},
-        {"axes": "stop_east_ft", "score": 0.3, "explained": 1.0, "refuted": 0.0, "vetoed": False, "kept": None},
+        {
+            "axes": "north_ft",
+            "score": 0.5,
+            "explained": 1.0,
+            "refuted": 0.0,
+            "vetoed": False,
+            "kept": 0.2,
+        },
+        {
+            "axes": "east_ft",
+            "score": 0.9,
+            "explained": 1.0,
+            "refuted": 0.0,
+            "vetoed": False,
+            "kept": 1.0,
+        },
+        {
+            "axes": "stop_east_ft",
+            "score": 0.3,
+            "explained": 1.0,
+            "refuted": 0.0,
+            "vetoed": False,
+            "kept": None,
+        },
     ]
     standing = standing_of(rule(rivals=told), TASK, record())
     assert standing.own == Scored("north_ft", pytest.approx(0.4))  # 0.5 (1 - 0.2)
@@ -282,7 +344,8 @@ def test_agents_in_a_place_of_their_own_are_told_of_and_by_how_much():
     strange = strange_places(style, TASK, shown, episodes((0, 100), 1.0, seed=5))
     assert "north_ft" in strange.axes
     assert strange.plain
-    assert 0.2 < strange.steps < 0.5  # half of the steps are beyond 48; cells next to demonstrated ones do not count
+    # half of the steps are beyond 48; cells next to demonstrated ones do not count
+    assert 0.2 < strange.steps < 0.5
     check = check_elsewhere({"the agent": strange}, {"the agent": 0.0})
     assert (check.level, "which ζ does not look at" in check.reason) == (Level.care, True)
     unskilled = check_elsewhere({"the agent": strange}, {"the agent": -0.5})
@@ -302,7 +365,13 @@ def test_all_questions_together():
     assert verdict(rule(), played, fair).text == "trust it"
     assert verdict(rule(), played).text == "with care"  # no judge
     # too much, too little, elsewhere
-    for wrong in (rule(at=20.0), rule(at=75.0), rule(at=110.0), rule(at=20.0, above=False), rule(column=4, at=0.9)):
+    for wrong in (
+        rule(at=20.0),
+        rule(at=75.0),
+        rule(at=110.0),
+        rule(at=20.0, above=False),
+        rule(column=4, at=0.9),
+    ):
         assert verdict(wrong, played, fair).text == "do not trust it"
     # a fresh agent that found a way past ζ, to where nobody went in what ζ ignores
     past = Fresh(judged(LENGTH * 1.5), episodes((0, 48), 1.5, seed=8, velocity=(3.0, 4.0)))
@@ -330,7 +399,10 @@ def test_discrete_worlds_can_be_asked_too():
     task = lap_grid().task
     cells = np.tile(np.linspace(-1, 1, 40, dtype=np.float32), 5)[None, :, None]
     one_way = Trajectories(
-        observations=cells, actions=np.zeros((1, 200), np.int64), rewards=np.zeros((1, 200)), lengths=np.array([200])
+        observations=cells,
+        actions=np.zeros((1, 200), np.int64),
+        rewards=np.zeros((1, 200)),
+        lengths=np.array([200]),
     )
     back = dataclasses.replace(one_way, actions=np.ones((1, 200), np.int64))
     nothing = region_constraint(None, (), task, {})

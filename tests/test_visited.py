@@ -33,12 +33,16 @@ def test_a_short_run_is_kept_whole(discrete):
     part = episodes(4, 10, discrete=discrete)
     visited = record([(0, part)])
     assert len(visited.times) == part.num_steps == 37
-    np.testing.assert_array_equal(visited.observations, part.observations[part.mask].astype(np.float32))
+    np.testing.assert_array_equal(
+        visited.observations, part.observations[part.mask].astype(np.float32)
+    )
     np.testing.assert_allclose(visited.returns, part.returns)
     again = visited.trajectories(0)
     np.testing.assert_array_equal(again.lengths, part.lengths)
     np.testing.assert_allclose(again.returns, part.returns)
-    np.testing.assert_array_equal(again.observations[again.mask], part.observations[part.mask].astype(np.float32))
+    np.testing.assert_array_equal(
+        again.observations[again.mask], part.observations[part.mask].astype(np.float32)
+    )
 
 
 def test_a_long_run_is_thinned_evenly_and_evidence_less_than_the_rest():
@@ -50,7 +54,8 @@ def test_a_long_run_is_thinned_evenly_and_evidence_less_than_the_rest():
     assert counts[0] <= MOST_PAIRS["evidence"]
     assert sum(counts[number] for number in range(1, 6)) <= MOST_PAIRS["agents"]
     assert counts[0] > 2 * counts[3]
-    assert max(counts[n] for n in range(1, 6)) - min(counts[n] for n in range(1, 6)) <= 10  # one pair an episode
+    # one pair an episode
+    assert max(counts[n] for n in range(1, 6)) - min(counts[n] for n in range(1, 6)) <= 10
     assert set(visited.episodes) == set(range(90))
     assert not visited.by_agents[kinds == CHANCE].any()
     assert len(np.unique(visited.times[kinds == CHANCE])) == 300  # every phase occurs
@@ -68,7 +73,16 @@ def test_it_is_read_back_to_the_bit_and_the_same_bytes_are_written(tmp_path):
     for name in ("a.npz", "b.npz"):
         save_visited(visited, tmp_path / name)
     again = load_visited(tmp_path / "a.npz")
-    for name in ("observations", "actions", "episodes", "times", "rounds", "returns", "lengths", "evidence"):
+    for name in (
+        "observations",
+        "actions",
+        "episodes",
+        "times",
+        "rounds",
+        "returns",
+        "lengths",
+        "evidence",
+    ):
         np.testing.assert_array_equal(getattr(again, name), getattr(visited, name))
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
     assert again.trajectories(7) is None
@@ -97,7 +111,11 @@ def test_damaged_and_foreign_files_are_input_errors(tmp_path):
         ("times", np.zeros(57), "integers"),
         ("returns", np.zeros(2), "shapes"),
         ("actions", np.zeros(57), "integers"),
-        ("rounds", np.array([0, 2 * 10**9, 0]), "rounds reach from 0 to 2000000000, expected -1 to"),
+        (
+            "rounds",
+            np.array([0, 2 * 10**9, 0]),
+            "rounds reach from 0 to 2000000000, expected -1 to",
+        ),
         ("rounds", np.array([0, -5, 0]), "rounds reach from -5"),
         ("lengths", np.array([20, 0, 20]), "lengths reach from 0"),
         ("times", np.full(57, 10**9), "times reach from .* expected 0 to 19"),

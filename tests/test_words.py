@@ -86,9 +86,14 @@ def small_world(name):
     """A constraint over a feature of that name, its task, and a few pairs."""
     names = (name, "other")
     features = Features(
-        names=names, columns=(0, 1), lower=(-5.0, -5.0), upper=(5.0, 5.0), num_observations=2, num_actions=1,
+        names=names,
+        columns=(0, 1),
+        lower=(-5.0, -5.0),
+        upper=(5.0, 5.0),
+        num_observations=2,
+        num_actions=1,
         discrete=False,
-    )  # fmt: skip
+    )
     layer = Layer(np.array([[-9.0], [0.0]], np.float32), np.array([2.0], np.float32))
     constraint = LearnedConstraint(features=features, params=(layer,))
     rng = np.random.default_rng(0)
@@ -149,7 +154,9 @@ def test_the_display_shows_its_title_as_it_is():
 
 def test_columns_of_others_are_letters_in_the_report_on_demonstrations(tmp_path):
     header = f"episode,obs[{ESCAPE}],obs[[/b]],action_0"
-    rows = [f"{episode},{0.1 * step},{step},{0.3 * step}" for episode in range(2) for step in range(5)]
+    rows = [
+        f"{episode},{0.1 * step},{step},{0.3 * step}" for episode in range(2) for step in range(5)
+    ]
     (tmp_path / "a.csv").write_text("\n".join([header, *rows]) + "\n")
     file = io.StringIO()
     console = Console(file=file, width=200)

@@ -18,7 +18,9 @@ _SMALL = 0.02
 
 def linear_constraint(features, weights, bias):
     """ζ = σ(w · features + b), nearly: the hidden unit tanh(0.02 z) / 0.02 keeps the sign of z."""
-    first = Layer((_SMALL * np.asarray(weights, np.float32))[:, None], np.array([_SMALL * bias], np.float32))
+    first = Layer(
+        (_SMALL * np.asarray(weights, np.float32))[:, None], np.array([_SMALL * bias], np.float32)
+    )
     second = Layer(np.array([[1 / _SMALL]], np.float32), np.zeros(1, np.float32))
     return LearnedConstraint(features=features, params=(first, second))
 
@@ -33,15 +35,20 @@ def wall(task_name, at=-2.5, steepness=2.0, noise=0.02):
 
 def mirrored(trajectories, speed, episodes=10):
     """The same episodes run to the left, so many times as far."""
-    part = {name: getattr(trajectories, name)[:episodes].copy() for name in ("observations", "actions")}
+    part = {
+        name: getattr(trajectories, name)[:episodes].copy() for name in ("observations", "actions")
+    }
     part["observations"][..., 0] = -speed * np.abs(part["observations"][..., 0])
     return Trajectories(
-        **part, rewards=speed * trajectories.rewards[:episodes], lengths=trajectories.lengths[:episodes]
+        **part,
+        rewards=speed * trajectories.rewards[:episodes],
+        lengths=trajectories.lengths[:episodes],
     )
 
 
 def wall_run(task_name, directory=None, **changes):
-    """A wall, the shipped demonstrations, and a record of three scouts that ran left and two agents that ran right."""
+    """A wall, the shipped demonstrations, and a record of three scouts that ran left and
+    two agents that ran right."""
     demos, constraint = load_demos(shipped_demos(f"{task_name}.npz")), wall(task_name, **changes)
     recorder = VisitRecorder()
     for number, speed in enumerate((0.6, 1.0, 1.2)):
@@ -54,5 +61,7 @@ def wall_run(task_name, directory=None, **changes):
         constraint.save(directory / "constraint")
         save_visited(visited, directory / "visited.npz")
         config = {"task": task_name, "method": "icrl", "preset": "default", "seed": 0}
-        (directory / "config.json").write_text(json.dumps(config | {"demos": f"shipped:{task_name}.npz"}))
+        (directory / "config.json").write_text(
+            json.dumps(config | {"demos": f"shipped:{task_name}.npz"})
+        )
     return constraint, demos, visited

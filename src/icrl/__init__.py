@@ -1,7 +1,8 @@
 """icrl: learn the constraint an expert was obeying, from its demonstrations.
 
-The names below are the whole public Python interface; each is imported from its room when it is first used, so that
-`import icrl` is instant and using a learned constraint needs neither jax nor mujoco.
+The names below are the whole public Python interface; each is imported from its room when it
+is first used, so that `import icrl` is instant and using a learned constraint needs neither
+jax nor mujoco.
 """
 
 import importlib
@@ -54,7 +55,9 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module 'icrl' has no attribute {name!r}; it has {', '.join(__all__)}")
+        raise AttributeError(
+            f"module 'icrl' has no attribute {name!r}; it has {', '.join(__all__)}"
+        )
     from icrl.errors import naming_the_extra
 
     with naming_the_extra():
@@ -62,8 +65,10 @@ def __getattr__(name: str) -> Any:
 
 
 class _Package(ModuleType):
-    """Two rooms bear the names of public functions (`evaluate`, `explain`). To import a room would put it in the place
-    of the function: the function stays, and the room is found where every module is (`from icrl.evaluate import ...`).
+    """Two rooms bear the names of public functions (`evaluate`, `explain`).
+
+    To import a room would put it in the place of the function: the function stays, and the room is
+    found where every module is (`from icrl.evaluate import ...`).
     """
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -1,4 +1,5 @@
-"""The paper's way through Algorithm 1: one agent goes on, every sample is evidence, ζ takes limited gradient steps."""
+"""The paper's way through Algorithm 1: one agent goes on, every sample is evidence,
+ζ takes limited gradient steps."""
 
 import dataclasses
 from collections.abc import Callable
@@ -13,7 +14,13 @@ from icrl.agent.sampling import sample_agent
 from icrl.agent.state import init_agent
 from icrl.agent.training import Training
 from icrl.config import LearnConfig
-from icrl.constraint.backward_step import backward_step, check_limits, constraint_cost, freeze, init_constraint
+from icrl.constraint.backward_step import (
+    backward_step,
+    check_limits,
+    constraint_cost,
+    freeze,
+    init_constraint,
+)
 from icrl.constraint.features import select_features
 from icrl.constraint.objective import Objective, loss
 from icrl.demos.dataset import Demonstrations
@@ -66,7 +73,9 @@ class GradientWay:
         if self.to_bonus is not None and cost is not None:
             bonus = self.to_bonus(cost)
             cost = None
-        share = 1.0 - (1.0 - self.config.forward.learning_rate_end) * state.steps / self.config.steps
+        share = (
+            1.0 - (1.0 - self.config.forward.learning_rate_end) * state.steps / self.config.steps
+        )
         agent, info = forward_step(
             jax.random.fold_in(self.key_rounds, 2 * number),
             state.training.agent,
@@ -90,10 +99,17 @@ class GradientWay:
         """S ~ π^φ, once a round (fidelity F4)."""
         key = jax.random.fold_in(self.key_rounds, 2 * state.number + 1)
         samples = sample_agent(
-            key, state.training.agent, self.task, self.sample_env, self.config.forward, self.task.horizon
+            key,
+            state.training.agent,
+            self.task,
+            self.sample_env,
+            self.config.forward,
+            self.task.horizon,
         )
         weights = np.ones(samples.num_trajectories)
-        return dataclasses.replace(state, samples=samples, weights=weights, steps=state.steps + samples.num_steps)
+        return dataclasses.replace(
+            state, samples=samples, weights=weights, steps=state.steps + samples.num_steps
+        )
 
     def move(self, state: LearnState) -> LearnState:
         """Up to B gradient steps of ζ (Eqs. 8, 10-12)."""

@@ -1,10 +1,13 @@
-"""Our way through Algorithm 1: fresh agents, evidence that needs explaining, ζ as the rule over few features that does.
+"""Our way through Algorithm 1: fresh agents, evidence that needs explaining,
+ζ as the rule over few features that does.
 
-1. *Scouts*, fresh agents without any constraint, show where reward leads. What they do, at the mode of their policy, is
-   evidence as far as it earns more than demonstrations do from a like start.
-2. *Find*: the few axes along which the evidence goes where no demonstration goes, and the wall in them.
-3. *Judge*: the best scout goes on under that ζ, then a fresh agent, neither helped by demonstrations. If one still
-   out-earns them, its episodes are counter-examples: they move the wall, or show that other axes explain more.
+1. *Scouts*, fresh agents without any constraint, show where reward leads. What they do, at the mode
+   of their policy, is evidence as far as it earns more than demonstrations do from a like start.
+2. *Find*: the few axes along which the evidence goes where no demonstration goes,
+   and the wall in them.
+3. *Judge*: the best scout goes on under that ζ, then a fresh agent, neither helped by
+   demonstrations. If one still out-earns them, its episodes are counter-examples: they move the
+   wall, or show that other axes explain more.
 4. *Hand out*: an agent under the last ζ that demonstrations help.
 """
 
@@ -52,7 +55,8 @@ _SCOUT_SHARE = 0.25
 _SCOUTS_SHARE = 0.5
 """Of a run's steps, for all of them."""
 _IMPROVES = 0.1
-"""A scout that has not earned more by so many deviations of the demonstrations within its last few pieces is done."""
+"""A scout that has not earned more by so many deviations of the demonstrations within
+its last few pieces is done."""
 _FEW = 4
 _MORE_IF_POOR = 10
 _JUDGE_SHARE = 0.15
@@ -62,8 +66,8 @@ _SCOUT_AGAIN_SHARE = 0.05
 _GROWS = 0.4
 """Share of an agent's training over which what is forbidden grows to its full size."""
 _NEAR = 0.03
-"""Of the way from chance to demonstrations: an agent that comes so near earns what they earn. To earn the last of it,
-agents go where nobody has shown that one may."""
+"""Of the way from chance to demonstrations: an agent that comes so near earns what they earn.
+To earn the last of it, agents go where nobody has shown that one may."""
 _LEFT_FOR_FINAL = 0.3
 """Of a run's steps, for the agent that is handed out."""
 _LAST_LOOK = 0.8
@@ -72,15 +76,18 @@ _MORE_SCOUTS = 2
 """Scouts that may follow the first where they show nothing."""
 _MOST_GENERATIONS = 5
 _RETURNS_AT = 2.0
-"""A scout returns once it out-earns demonstrations by so many of their deviations, twice in a row."""
+"""A scout returns once it out-earns demonstrations by so many of their
+deviations, twice in a row."""
 _OUT_EARNS = 1.0
-"""An agent under ζ out-earns demonstrations when its mean advantage is above so many of their deviations,"""
+"""An agent under ζ out-earns demonstrations when its mean advantage is above so
+many of their deviations,"""
 _WORTH_ASKING = 0.5
 """An agent that out-earns them by less cannot be asked what it would keep under a rule."""
 _MOST_BATCHES = 4
 _TRY_CAUTION = 0.5
 _TRY_SHARE = 0.005
-"""Batches of episodes in which an agent is tried under a rule, and the share of a run's steps that they may take."""
+"""Batches of episodes in which an agent is tried under a rule,
+and the share of a run's steps that they may take."""
 _STILL = 1 / 3
 """and above this share of what scouts have: below it, it may merely be better than the expert."""
 _AS_CLEARLY = 0.15
@@ -95,8 +102,8 @@ class SearchWay:
     def __init__(self, task: Task, demos: Demonstrations, config: LearnConfig, key: Any) -> None:
         if not demos.has_rewards:
             raise InputError(
-                "the demonstrations have no rewards: what an agent earns beyond them cannot be told. "
-                "Record them with rewards, or learn with --preset paper, which does without."
+                "the demonstrations have no rewards: what an agent earns beyond them cannot be "
+                "told. Record them with rewards, or learn with --preset paper, which does without."
             )
         self.task = task
         self.demos = demos
@@ -109,7 +116,9 @@ class SearchWay:
         self.forward = dataclasses.replace(config.forward, steps=max(config.forward.steps, least))
         self.train_env = task.make_env(config.forward.num_envs)
         self.sample_env = task.make_env(config.num_samples)
-        self.axes = make_axes(task.observation_names, task.action_names, task.one_hot, task.discrete, config.features)
+        self.axes = make_axes(
+            task.observation_names, task.action_names, task.one_hot, task.discrete, config.features
+        )
         self.shown = values_of(self.axes, demos.trajectories, task.discrete)
         self.imitated = shown_steps(demos.trajectories, task)
         share = int(_TRY_SHARE * config.steps / (config.num_samples * task.horizon))
@@ -122,9 +131,13 @@ class SearchWay:
         training = start_training(generator(self.key_agents), self.task, self.forward)
         rng = generator(self.key_chance)
         policy = policy_of(training.agent, self.task, self.forward)
-        chance = sample_trajectories(rng, policy, self.sample_env, self.task.horizon, int(rng.integers(2**31)))
+        chance = sample_trajectories(
+            rng, policy, self.sample_env, self.task.horizon, int(rng.integers(2**31))
+        )
         expected = expected_of(self.demos.trajectories, chance, self.task.horizon)
-        return LearnState(training=training, phase=Phase.scout, expected=expected, steps=chance.num_steps)
+        return LearnState(
+            training=training, phase=Phase.scout, expected=expected, steps=chance.num_steps
+        )
 
     def budget(self, state: LearnState) -> int:
         """Steps that the agent of this phase may take."""
@@ -147,9 +160,11 @@ class SearchWay:
         return region_cost(region, [axis.columns for axis in rule.axes], self.task)
 
     def _growing(self, state: LearnState) -> CostFunction | None:
-        """The same for an agent that is being trained: what is forbidden grows to its full size while it learns.
+        """The same for an agent that is being trained:
+        what is forbidden grows to its full size while it learns.
 
-        Round a small obstacle a way is found; round one that has grown to its full size none would have been.
+        Round a small obstacle a way is found;
+        round one that has grown to its full size none would have been.
         """
         rule = _rule_of(state)
         grown = state.training.steps / (_GROWS * self.budget(state))
@@ -172,14 +187,23 @@ class SearchWay:
             on_update=partial(report_progress, on_progress, state.steps, self.rounds),
         )
         return dataclasses.replace(
-            state, number=number, steps=state.steps + info.steps, training=training, forward_info=info
+            state,
+            number=number,
+            steps=state.steps + info.steps,
+            training=training,
+            forward_info=info,
         )
 
     def sample(self, state: LearnState) -> LearnState:
-        """Episodes at the mode of the policy: its noise is a style that all agents share and no demonstration has."""
+        """Episodes at the mode of the policy:
+        its noise is a style that all agents share and no demonstration has."""
         rng = generator(jax.random.fold_in(self.key_rounds, 2 * state.number + 1))
-        policy = policy_of(state.training.agent, self.task, self.forward, self.cost_of(state), greedy=True)
-        samples = sample_trajectories(rng, policy, self.sample_env, self.task.horizon, int(rng.integers(2**31)))
+        policy = policy_of(
+            state.training.agent, self.task, self.forward, self.cost_of(state), greedy=True
+        )
+        samples = sample_trajectories(
+            rng, policy, self.sample_env, self.task.horizon, int(rng.integers(2**31))
+        )
         return dataclasses.replace(
             state,
             samples=samples,
@@ -200,7 +224,9 @@ class SearchWay:
             return self._after_judge(state, state.samples, state.expected)
         return self._after_final(state, state.samples, state.expected)
 
-    def _after_scout(self, state: LearnState, samples: Trajectories, expected: Expected) -> LearnState:
+    def _after_scout(
+        self, state: LearnState, samples: Trajectories, expected: Expected
+    ) -> LearnState:
         """All that scouts do is kept; once enough of them are back, ζ is found."""
         advantages = expected.advantages(samples)
         out_earning = float(np.mean(advantages)) >= _RETURNS_AT
@@ -231,19 +257,27 @@ class SearchWay:
             return self._fresh(state, Phase.scout, f"scout {state.scouts} is back")
         state = self._found(state)
         more = state.scouts < self.config.scouts + _MORE_SCOUTS and self._time_left(state)
-        if _rule_of(state) is None and state.finding is not None and state.finding.strength < 0.9 and more:
+        if (
+            _rule_of(state) is None
+            and state.finding is not None
+            and state.finding.strength < 0.9
+            and more
+        ):
             return self._fresh(state, Phase.scout, "nothing found so far: one more scout")
         if _rule_of(state) is None:
             return self._hand_out(state, "no rule explains what scouts do")
         return self._judge(state)
 
     def _judge(self, state: LearnState) -> LearnState:
-        """Under a new ζ the best scout goes on first: nobody is nearer to a way past a rule that is wrong."""
+        """Under a new ζ the best scout goes on first:
+        nobody is nearer to a way past a rule that is wrong."""
         assert state.scout is not None
         training = Training(state.scout)
         return dataclasses.replace(state, training=training, phase=Phase.judge, from_scout=True)
 
-    def _after_judge(self, state: LearnState, samples: Trajectories, expected: Expected) -> LearnState:
+    def _after_judge(
+        self, state: LearnState, samples: Trajectories, expected: Expected
+    ) -> LearnState:
         """An agent under ζ that out-earns demonstrations is a counter-example."""
         cost = self.cost_of(state)
         lawful = cut(samples, first_forbidden(samples, cost))
@@ -253,8 +287,14 @@ class SearchWay:
         out_earning = float(np.mean(advantages)) > max(_OUT_EARNS, _STILL * unbound)
         training = _counted(state.training, out_earning)
         done = measure(samples, cost)
-        state = dataclasses.replace(state, training=training, why="the agent under ζ is being trained")
-        if training.passes >= _TWICE and state.generation < _MOST_GENERATIONS and self._time_left(state):
+        state = dataclasses.replace(
+            state, training=training, why="the agent under ζ is being trained"
+        )
+        if (
+            training.passes >= _TWICE
+            and state.generation < _MOST_GENERATIONS
+            and self._time_left(state)
+        ):
             evidence = add(state.evidence, lawful, state.generation)
             state = dataclasses.replace(
                 state,
@@ -267,20 +307,28 @@ class SearchWay:
             if state.finding is before:
                 return self._hand_out(state, state.why)
             return self._judge(state)
-        if training.steps + forward_steps(self.forward) <= self.budget(state) and self._time_left(state):
+        if training.steps + forward_steps(self.forward) <= self.budget(state) and self._time_left(
+            state
+        ):
             return state
         if state.from_scout and self._time_left(state):
             state = dataclasses.replace(state, from_scout=False)
-            return self._fresh(state, Phase.judge, "the best scout found no way past ζ: now a fresh agent")
+            return self._fresh(
+                state, Phase.judge, "the best scout found no way past ζ: now a fresh agent"
+            )
         state = dataclasses.replace(state, judged=(*state.judged, done))
         earns = f"{float(np.mean(advantages)):+.1f} deviations beside the demonstrations"
         return self._hand_out(state, f"the agent under ζ earns {earns}")
 
-    def _after_final(self, state: LearnState, samples: Trajectories, expected: Expected) -> LearnState:
+    def _after_final(
+        self, state: LearnState, samples: Trajectories, expected: Expected
+    ) -> LearnState:
         """Train until the agent is feasible and earns what demonstrations earn from like starts."""
         cost = self.cost_of(state)
         done = measure(samples, cost)
-        shortfall = float(np.mean(expected.from_starts(samples))) - max(expected.standard_error, _NEAR * expected.way)
+        shortfall = float(np.mean(expected.from_starts(samples))) - max(
+            expected.standard_error, _NEAR * expected.way
+        )
         goal = None
         if self.config.train is Train.until_expert:
             goal = Goal(shortfall)
@@ -301,10 +349,15 @@ class SearchWay:
             why = f"the agent is not trained out: {earned}"
             if state.best_return >= shortfall:
                 why = f"the agent earned what demonstrations earn, but not twice in a row: {earned}"
-        return dataclasses.replace(state, training=training, finished=finished, acted=acted, why=why)
+        return dataclasses.replace(
+            state, training=training, finished=finished, acted=acted, why=why
+        )
 
-    def _out_earned(self, state: LearnState, samples: Trajectories, expected: Expected) -> LearnState | None:
-        """An agent under ζ that still out-earns demonstrations, helped by them or not, is a counter-example.
+    def _out_earned(
+        self, state: LearnState, samples: Trajectories, expected: Expected
+    ) -> LearnState | None:
+        """An agent under ζ that still out-earns demonstrations, helped by them or not,
+        is a counter-example.
 
         None: it does not, or nothing follows from it.
         """
@@ -345,10 +398,17 @@ class SearchWay:
         if old is not None:
             assert state.finding is not None
             why = f"an agent out-earned the demonstrations: {why}"
-            # another rule must explain all evidence nearly as clearly as the old one explained what there was
-            if finding.rule is None or finding.rule.candidate.score < old.candidate.score - _AS_CLEARLY:
+            # another rule must explain all evidence nearly as clearly as the old one
+            # explained what there was
+            if (
+                finding.rule is None
+                or finding.rule.candidate.score < old.candidate.score - _AS_CLEARLY
+            ):
                 finding = state.finding
-                why = "nothing explains what the agent under ζ does: it may merely be better than the expert"
+                why = (
+                    "nothing explains what the agent under ζ does: it may merely be better than "
+                    "the expert"
+                )
         return dataclasses.replace(
             state,
             finding=finding,
@@ -358,10 +418,14 @@ class SearchWay:
             steps=state.steps + self.steps_tried,
         )
 
-    def _obedience(self, state: LearnState, evidence: Evidence, expected: Expected) -> Callable[[Rule], float] | None:
-        """How much of what agents earn beyond demonstrations they keep while they obey a rule; None: they earn no more.
+    def _obedience(
+        self, state: LearnState, evidence: Evidence, expected: Expected
+    ) -> Callable[[Rule], float] | None:
+        """How much of what agents earn beyond demonstrations they keep while they obey a rule;
+        None: they earn no more.
 
-        They learn nothing anew: where the rule refuses what they do, the shield does the next best thing.
+        They learn nothing anew: where the rule refuses what they do,
+        the shield does the next best thing.
         """
         agents = [state.scout]
         if state.acted_as is not Phase.scout:
@@ -378,21 +442,32 @@ class SearchWay:
             return None
 
         def kept_under(rule: Rule) -> float:
-            # not at full caution: a wall close around demonstrations stops agents whatever its axes are
+            # not at full caution: a wall close around demonstrations stops
+            # agents whatever its axes are
             cost = self._cost(rule, rule.region.with_caution(_TRY_CAUTION))
-            shares = [self._tried(rng, agent, cost, seed, expected) / earned for agent, earned in bound]
+            shares = [
+                self._tried(rng, agent, cost, seed, expected) / earned for agent, earned in bound
+            ]
             return float(np.clip(max(shares), 0.0, 1.0))
 
         return kept_under
 
     def _tried(
-        self, rng: np.random.Generator, agent: AgentState, cost: CostFunction | None, seed: int, expected: Expected
+        self,
+        rng: np.random.Generator,
+        agent: AgentState,
+        cost: CostFunction | None,
+        seed: int,
+        expected: Expected,
     ) -> float:
-        """Mean advantage of an agent over demonstrations, in their deviations, up to what is forbidden."""
+        """Mean advantage of an agent over demonstrations, in their deviations,
+        up to what is forbidden."""
         policy = policy_of(agent, self.task, self.forward, cost, greedy=True)
         advantages = []
         for batch in range(self.batches_tried):
-            samples = sample_trajectories(rng, policy, self.sample_env, self.task.horizon, seed + batch)
+            samples = sample_trajectories(
+                rng, policy, self.sample_env, self.task.horizon, seed + batch
+            )
             self.steps_tried += samples.num_steps
             advantages.append(expected.advantages(cut(samples, first_forbidden(samples, cost))))
         return float(np.mean(advantages))
@@ -409,8 +484,12 @@ class SearchWay:
         helped = None
         if self.config.demos_help:
             helped = self.demos.trajectories
-        training = start_training(generator(key), self.task, self.forward, helped, self.demos.has_rewards)
-        return dataclasses.replace(state, training=training, phase=Phase.final, why=why, best=None, best_return=-np.inf)
+        training = start_training(
+            generator(key), self.task, self.forward, helped, self.demos.has_rewards
+        )
+        return dataclasses.replace(
+            state, training=training, phase=Phase.final, why=why, best=None, best_return=-np.inf
+        )
 
     def _time_left(self, state: LearnState) -> bool:
         """There is still time for another agent before the last one."""
@@ -448,7 +527,9 @@ class SearchWay:
         rule = _rule_of(state)
         if rule is None:
             return region_constraint(None, (), self.task, card)
-        constraint = region_constraint(rule.region, [axis.columns for axis in rule.axes], self.task, card)
+        constraint = region_constraint(
+            rule.region, [axis.columns for axis in rule.axes], self.task, card
+        )
         return constraint.with_caution(self.config.caution)
 
 
@@ -482,7 +563,8 @@ def _counted(training: Training, passed: bool) -> Training:
 
 
 def _improving(curve: tuple[float, ...]) -> bool:
-    """Its last few pieces were better than all before; who earns less than demonstrations has more time."""
+    """Its last few pieces were better than all before;
+    who earns less than demonstrations has more time."""
     patience = _FEW
     if max(curve) < 0.0:
         patience = _MORE_IF_POOR

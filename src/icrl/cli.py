@@ -1,4 +1,7 @@
-"""The command line: finds the verb, prints errors without tracebacks. Imports nothing heavy, so help is instant."""
+"""The command line: finds the verb, prints errors without tracebacks.
+
+Imports nothing heavy, so help is instant.
+"""
 
 import errno
 import sys
@@ -32,7 +35,8 @@ icrl: learn the constraint an expert was obeying, from its demonstrations.
   icrl report DIR...     tables, figures and a page to open in a browser, from runs
   icrl render DIR        an animation of a run's policy and its learned cost
   icrl bench throughput  training speed as a share of the physics' own
-  icrl demos check PATH  describe demonstrations, and what to be wary of (demos convert: other formats)
+  icrl demos check PATH  describe demonstrations, and what to be wary of \
+(demos convert: other formats)
   icrl export DIR        a learned constraint as an ONNX model
   icrl relabel DATASET   a Minari dataset with the cost of every step
   icrl tasks             list the tasks
@@ -41,8 +45,8 @@ icrl: learn the constraint an expert was obeying, from its demonstrations.
 """
 
 VERBS = (
-    "learn", "transfer", "evaluate", "explain", "collect", "suite", "sweep", "report", "render", "bench",
-    "demos", "export", "relabel", "tasks",
+    "learn", "transfer", "evaluate", "explain", "collect", "suite", "sweep", "report", "render",
+    "bench", "demos", "export", "relabel", "tasks",
 )  # fmt: skip
 
 

@@ -1,4 +1,5 @@
-"""Values as plain JSON and named arrays, and back to the bit: how a run that goes on is kept on disk.
+"""Values as plain JSON and named arrays, and back to the bit:
+how a run that goes on is kept on disk.
 
 Dataclasses, NamedTuples and enums, tuples, lists, dicts, None, strings, numbers (infinite ones
 too), arrays of NumPy and of JAX. A class is only ever rebuilt if the type that the reader expects
@@ -18,7 +19,10 @@ import numpy as np
 from icrl.errors import InputError
 from icrl.types import AnyArray
 
-_PLAIN = {np.dtype(name) for name in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?")}
+_PLAIN = {
+    np.dtype(name)
+    for name in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?")
+}
 """Types of numbers that a safetensors file holds as they are; others are held as bytes."""
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
@@ -69,7 +73,9 @@ def _optimiser_states() -> dict[str, type]:
     import optax
 
     states = [part for name, part in vars(optax).items() if name.endswith("State")]
-    return {_name_of(part): part for part in states if isinstance(part, type) and _is_named_tuple(part)}
+    return {
+        _name_of(part): part for part in states if isinstance(part, type) and _is_named_tuple(part)
+    }
 
 
 def _is_record(part: type) -> bool:
@@ -136,7 +142,9 @@ class _Packer:
     def _known(self, kind: type, where: str) -> str:
         name = _name_of(kind)
         if self.classes.get(name) is not kind:
-            raise TypeError(f"{where} is a {name}, which no annotation names: annotate what holds it.")
+            raise TypeError(
+                f"{where} is a {name}, which no annotation names: annotate what holds it."
+            )
         return name
 
     def _array(self, value: Any, where: str) -> dict[str, Any]:
@@ -205,7 +213,9 @@ class _Unpacker:
         wanted = _fields_of(kind)
         if set(wanted) != set(fields):
             differing = sorted(set(wanted) ^ set(fields))
-            raise _damaged(f"{kind.__name__} has other fields in this version: {', '.join(differing)[:80]}")
+            raise _damaged(
+                f"{kind.__name__} has other fields in this version: {', '.join(differing)[:80]}"
+            )
         return self._built(kind, {part: self.unpacked(fields[part]) for part in wanted})
 
     def _dict(self, items: list[Any]) -> dict[Any, Any]:

@@ -1,4 +1,5 @@
-"""All settings, as frozen dataclasses: the docstring under a field is its `--help`; bad values fail on construction.
+"""All settings, as frozen dataclasses: the docstring under a field is its `--help`;
+bad values fail on construction.
 
 Nothing here imports jax. The values of the paper's table live in `presets.py`.
 """
@@ -55,7 +56,8 @@ class Activation(enum.StrEnum):
 
 
 def require(condition: bool, name: str, value: object, expected: str) -> None:
-    """Raise `InputError` naming the setting, its value and what was expected, unless `condition` holds."""
+    """Raise `InputError` naming the setting, its value and what was expected,
+    unless `condition` holds."""
     if not condition:
         raise InputError(f"setting {name} = {value!r} is out of range: expected {expected}.")
 
@@ -74,7 +76,9 @@ class MultiplierConfig:
     def __post_init__(self) -> None:
         """Validate."""
         require(self.initial >= 0, "multiplier.initial", self.initial, "a number >= 0")
-        require(self.learning_rate >= 0, "multiplier.learning_rate", self.learning_rate, "a number >= 0")
+        require(
+            self.learning_rate >= 0, "multiplier.learning_rate", self.learning_rate, "a number >= 0"
+        )
         require(self.budget >= 0, "multiplier.budget", self.budget, "a number >= 0")
 
 
@@ -83,11 +87,13 @@ class TerminateConfig:
     """Ending the episode in the learned constrained world."""
 
     terminal_value: float | None = None
-    """What the step that forces the end is worth, with all that would follow it, in the task's own units.
-    None: what a bad life earns per step (at most 0) for ever, r / (1 - gamma), less one deviation of the return."""
+    """What the step that forces the end is worth, with all that would follow it, in the task's own
+    units. None: what a bad life earns per step (at most 0) for ever, r / (1 - gamma), less one
+    deviation of the return."""
     soft: float = 0.0
-    """Share of the environments, at the start of an agent's training, in which a forbidden step costs `penalty` and the
-    episode goes on: so that agents see what lies beyond, and find ways round."""
+    """Share of the environments, at the start of an agent's training, in which a forbidden
+    step costs `penalty` and the episode goes on: so that agents see what lies beyond, and
+    find ways round."""
     closing: float = 0.5
     """That share falls evenly to 0 over this share of the agent's training."""
     penalty: float = 0.05
@@ -117,8 +123,8 @@ class ForwardConfig:
     learning_rate: float = 3e-4
     """Adam's step size."""
     learning_rate_end: float = 1.0
-    """Share of it that is left at the end of a run of the paper's way or of a transfer; it falls evenly. A finished
-    gait is lost again at full size (fidelity F23)."""
+    """Share of it that is left at the end of a run of the paper's way or of a transfer;
+    it falls evenly. A finished gait is lost again at full size (fidelity F23)."""
     falling: float = 0.25
     """Share of an agent's training over which the learning rate falls to 0, at the end of it."""
     tail: int = 20_000
@@ -126,20 +132,21 @@ class ForwardConfig:
     pull: int = 150_000
     """Steps over which the pull towards demonstrations fades, where an agent is helped by them."""
     adam_epsilon: float = 1e-4
-    """Adam's epsilon. Gradients of a saturated policy are tiny; a smaller epsilon blows their noise up to whole steps,
-    and a finished agent unlearns (fidelity F16)."""
+    """Adam's epsilon. Gradients of a saturated policy are tiny; a smaller epsilon blows their noise
+    up to whole steps, and a finished agent unlearns (fidelity F16)."""
     clip: float = 0.2
     """PPO's ratio clip."""
     target_kl: float | None = 0.03
-    """Stop an update after the pass over the rollout in which the policy moved 1.5 times this far (nats), on average
-    over its minibatches; None: never (fidelity F18)."""
+    """Stop an update after the pass over the rollout in which the policy moved 1.5 times this far
+    (nats), on average over its minibatches; None: never (fidelity F18)."""
     gamma: float = 0.99
     """Discount of rewards."""
     gae_lambda: float = 0.95
     """Trace decay of the reward advantage."""
     cut_is_end: bool = False
-    """Nothing follows an episode that is cut by the horizon or truncated by its environment. Otherwise the value of the
-    state it was cut in follows, which rests on itself where no agent goes on from there (fidelity F8)."""
+    """Nothing follows an episode that is cut by the horizon or truncated by its environment.
+    Otherwise the value of the state it was cut in follows, which rests on itself where no agent
+    goes on from there (fidelity F8)."""
     cost_gamma: float = 0.99
     """Discount of costs."""
     cost_gae_lambda: float = 0.95
@@ -157,8 +164,8 @@ class ForwardConfig:
     final_log_std: float | None = None
     """The noise of continuous actions is cut down evenly to this; None: as the policy learns it."""
     noise_memory: float = 0.0
-    """Correlation of the noise of continuous actions from one step of training to the next: with it, agents stray far
-    enough to find ways round what is forbidden."""
+    """Correlation of the noise of continuous actions from one step of training to the next:
+    with it, agents stray far enough to find ways round what is forbidden."""
     normalize_observations: bool = True
     """Networks see observations scaled by their running mean and deviation."""
     normalize_rewards: bool = True
@@ -166,36 +173,62 @@ class ForwardConfig:
     respect: Respect = Respect.terminate
     """How the constraint is respected."""
     shield: bool = False
-    """Where the constraint forbids the action drawn, the nearest allowed one is taken in its place; an episode ends
-    only where no action is allowed."""
+    """Where the constraint forbids the action drawn, the nearest allowed one is taken in its place;
+    an episode ends only where no action is allowed."""
     foresight: bool = True
-    """The shield looks one step ahead, by a model that is learned beside the policy: an action is also refused where
-    it leads to a state in which every action is forbidden."""
+    """The shield looks one step ahead, by a model that is learned beside the policy:
+    an action is also refused where it leads to a state in which every action is forbidden."""
     scale_cost_advantages: bool = False
-    """Lagrangian form: scale cost advantages to unit deviation (they are always centred; fidelity F12)."""
+    """Lagrangian form: scale cost advantages to unit deviation
+    (they are always centred; fidelity F12)."""
     multiplier: MultiplierConfig = field(default_factory=MultiplierConfig)
     terminate: TerminateConfig = field(default_factory=TerminateConfig)
 
     def __post_init__(self) -> None:
         """Validate."""
         for name in ("steps", "num_envs", "rollout_steps", "epochs", "minibatch"):
-            require(getattr(self, name) >= 1, f"forward.{name}", getattr(self, name), "an integer >= 1")
+            require(
+                getattr(self, name) >= 1, f"forward.{name}", getattr(self, name), "an integer >= 1"
+            )
         for name in ("gamma", "gae_lambda", "cost_gamma", "cost_gae_lambda"):
-            require(0 <= getattr(self, name) <= 1, f"forward.{name}", getattr(self, name), "a number in [0, 1]")
-        require(0 <= self.learning_rate_end <= 1, "forward.learning_rate_end", self.learning_rate_end, "in [0, 1]")
+            require(
+                0 <= getattr(self, name) <= 1,
+                f"forward.{name}",
+                getattr(self, name),
+                "a number in [0, 1]",
+            )
+        require(
+            0 <= self.learning_rate_end <= 1,
+            "forward.learning_rate_end",
+            self.learning_rate_end,
+            "in [0, 1]",
+        )
         require(0 < self.falling <= 1, "forward.falling", self.falling, "a number in (0, 1]")
         require(self.tail >= 1, "forward.tail", self.tail, "an integer >= 1")
         require(self.pull >= 1, "forward.pull", self.pull, "an integer >= 1")
-        require(0 <= self.noise_memory < 1, "forward.noise_memory", self.noise_memory, "a number in [0, 1)")
+        require(
+            0 <= self.noise_memory < 1,
+            "forward.noise_memory",
+            self.noise_memory,
+            "a number in [0, 1)",
+        )
         for name in ("learning_rate", "adam_epsilon", "clip", "max_gradient_norm"):
             require(getattr(self, name) > 0, f"forward.{name}", getattr(self, name), "a number > 0")
         for name in ("entropy_bonus", "value_weight"):
-            require(getattr(self, name) >= 0, f"forward.{name}", getattr(self, name), "a number >= 0")
+            require(
+                getattr(self, name) >= 0, f"forward.{name}", getattr(self, name), "a number >= 0"
+            )
         require(
-            self.target_kl is None or self.target_kl > 0, "forward.target_kl", self.target_kl, "a number > 0, or None"
+            self.target_kl is None or self.target_kl > 0,
+            "forward.target_kl",
+            self.target_kl,
+            "a number > 0, or None",
         )
         require(
-            len(self.hidden) >= 1 and min(self.hidden) >= 1, "forward.hidden", self.hidden, "one or more sizes >= 1"
+            len(self.hidden) >= 1 and min(self.hidden) >= 1,
+            "forward.hidden",
+            self.hidden,
+            "one or more sizes >= 1",
         )
         batch = self.num_envs * self.rollout_steps
         require(
@@ -221,7 +254,8 @@ class BackwardConfig:
     activation: Activation = Activation.tanh
     """Non-linearity of zeta's hidden layers (fidelity F9)."""
     input_clip: float = 20.0
-    """Observations are clipped to [-input_clip, input_clip] before zeta sees them; actions to their space."""
+    """Observations are clipped to [-input_clip, input_clip] before zeta sees them;
+    actions to their space."""
     weights: Weights = Weights.none
     """Importance weights of the samples."""
     sparsity: float = 0.5
@@ -236,7 +270,9 @@ class BackwardConfig:
     def __post_init__(self) -> None:
         """Validate."""
         require(self.updates >= 0, "backward.updates", self.updates, "an integer >= 0")
-        require(self.learning_rate > 0, "backward.learning_rate", self.learning_rate, "a number > 0")
+        require(
+            self.learning_rate > 0, "backward.learning_rate", self.learning_rate, "a number > 0"
+        )
         require(
             0 < self.learning_rate_decay <= 1,
             "backward.learning_rate_decay",
@@ -244,7 +280,10 @@ class BackwardConfig:
             "a number in (0, 1]",
         )
         require(
-            len(self.hidden) >= 1 and min(self.hidden) >= 1, "backward.hidden", self.hidden, "one or more sizes >= 1"
+            len(self.hidden) >= 1 and min(self.hidden) >= 1,
+            "backward.hidden",
+            self.hidden,
+            "one or more sizes >= 1",
         )
         require(self.input_clip > 0, "backward.input_clip", self.input_clip, "a number > 0")
         require(self.sparsity >= 0, "backward.sparsity", self.sparsity, "a number >= 0")
@@ -267,13 +306,15 @@ class LearnConfig:
     features: tuple[str, ...] | None = None
     """Names of the features that zeta may look at, e.g. x y; None: all of the task's."""
     scouts: int = 0
-    """Fresh agents at the start that know of no constraint, whose out-earning ways are to be explained: zeta is then
-    found by search (ours). 0: every sample of every round is evidence, and zeta takes gradient steps (the paper's)."""
+    """Fresh agents at the start that know of no constraint, whose out-earning ways are to be
+    explained: zeta is then found by search (ours). 0: every sample of every round is evidence, and
+    zeta takes gradient steps (the paper's)."""
     caution: float = 1.0
-    """Where a zeta that was found has its wall: 1: as near to demonstrations as held-out ones bear; 0: only where the
-    evidence went."""
+    """Where a zeta that was found has its wall: 1: as near to demonstrations as held-out ones bear;
+    0: only where the evidence went."""
     demos_help: bool = True
-    """Demonstrations help the agent that is handed out (never one that shows or judges anything)."""
+    """Demonstrations help the agent that is handed out
+    (never one that shows or judges anything)."""
     train: Train = Train.until_expert
     """How long that agent is trained."""
     forward: ForwardConfig = field(default_factory=ForwardConfig)

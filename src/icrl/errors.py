@@ -1,4 +1,7 @@
-"""Errors for bad input: what was expected, what came, what to do. The CLI prints them without a traceback."""
+"""Errors for bad input: what was expected, what came, what to do.
+
+The CLI prints them without a traceback.
+"""
 
 import difflib
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,5 @@
-"""The only room that judges by the truth: true return and violation rate of a policy, and how right a constraint is."""
+"""The only room that judges by the truth: true return and violation rate of a policy,
+and how right a constraint is."""
 
 from typing import NamedTuple
 
@@ -31,14 +32,16 @@ def evaluate_policy(scenario: Scenario, policy: Policy, episodes: int, seed: int
 
 
 def play_episodes(task: Task, policy: Policy, episodes: int, seed: int) -> Trajectories:
-    """Whole episodes of the stochastic policy in the nominal world: what is judged, and needs no truth."""
+    """Whole episodes of the stochastic policy in the nominal world:
+    what is judged, and needs no truth."""
     env = task.make_env(episodes)
     rng = np.random.default_rng([seed, 0xE7A1])
     return sample_trajectories(rng, policy, env, task.horizon, int(rng.integers(2**31)))
 
 
 def judge(scenario: Scenario, trajectories: Trajectories) -> Truth:
-    """Both metrics from nominal trajectories: up to the first violation both worlds are the same."""
+    """Both metrics from nominal trajectories:
+    up to the first violation both worlds are the same."""
     violations = violations_of(scenario, trajectories)
     true_returns = constrained_returns(trajectories, violations, scenario.violation_reward)
     return Truth(
@@ -51,11 +54,16 @@ def judge(scenario: Scenario, trajectories: Trajectories) -> Truth:
 
 def violations_of(scenario: Scenario, trajectories: Trajectories) -> BoolArray:
     """[N, T]: True on real steps that are truly forbidden."""
-    return np.asarray(scenario.violates(trajectories.observations, trajectories.actions) & trajectories.mask)
+    return np.asarray(
+        scenario.violates(trajectories.observations, trajectories.actions) & trajectories.mask
+    )
 
 
-def constrained_returns(trajectories: Trajectories, violations: BoolArray, violation_reward: float) -> FloatArray:
-    """Returns [N] in the constrained world: rewards before the first violation, which pays `violation_reward`."""
+def constrained_returns(
+    trajectories: Trajectories, violations: BoolArray, violation_reward: float
+) -> FloatArray:
+    """Returns [N] in the constrained world: rewards before the first violation,
+    which pays `violation_reward`."""
     before_first = np.cumsum(violations, axis=1) == 0
     kept = np.sum(trajectories.rewards * (before_first & trajectories.mask), axis=1)
     return np.asarray(kept + violation_reward * violations.any(axis=1))
@@ -74,7 +82,9 @@ class ConstraintTruth(NamedTuple):
     """Of the pairs forbidden in truth or by judgement, the share that are both."""
 
 
-def judge_constraint(scenario: Scenario, constraint: LearnedConstraint, pairs: Pairs) -> ConstraintTruth:
+def judge_constraint(
+    scenario: Scenario, constraint: LearnedConstraint, pairs: Pairs
+) -> ConstraintTruth:
     """Compare 1 − ζ with the truth on pairs (s, a)."""
     forbidden = np.asarray(scenario.violates(pairs.observations, pairs.actions))
     cost = constraint.cost(pairs.observations, pairs.actions)
@@ -108,7 +118,8 @@ def confusion(judged: BoolArray, forbidden: BoolArray) -> Confusion:
 
 
 class Calibration(NamedTuple):
-    """Whether 1 − ζ can be read as a probability: in bins of equal width over [0, 1], those with pairs in them."""
+    """Whether 1 − ζ can be read as a probability:
+    in bins of equal width over [0, 1], those with pairs in them."""
 
     error: float
     """Σ_b n_b/n · |mean cost − share forbidden|: the expected calibration error."""
@@ -129,17 +140,23 @@ def calibration(cost: FloatArray, forbidden: BoolArray, bins: int = 10) -> Calib
 
 
 def area_under_curve(scores: FloatArray, positives: BoolArray) -> float | None:
-    """P(score of a positive > score of a negative) + ½ P(equal), by ranks; [n], [n] -> None without both kinds."""
+    """P(score of a positive > score of a negative) + ½ P(equal), by ranks;
+    [n], [n] -> None without both kinds."""
     num_positive = int(np.sum(positives))
     num_negative = len(positives) - num_positive
     if num_positive == 0 or num_negative == 0:
         return None
     _, inverse, counts = np.unique(scores, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - (counts - 1) / 2)[inverse]  # mean rank of ties, from 1
-    return float((ranks[positives].sum() - num_positive * (num_positive + 1) / 2) / (num_positive * num_negative))
+    return float(
+        (ranks[positives].sum() - num_positive * (num_positive + 1) / 2)
+        / (num_positive * num_negative)
+    )
 
 
-def boundary(constraint: LearnedConstraint, pairs: Pairs, column: int, grid: FloatArray) -> float | None:
+def boundary(
+    constraint: LearnedConstraint, pairs: Pairs, column: int, grid: FloatArray
+) -> float | None:
     """Where mean ζ rises above the threshold along a grid of one observation; None: nowhere.
 
     Midway between the last two values around it.

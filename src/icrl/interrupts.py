@@ -31,7 +31,8 @@ def remembered_interrupts() -> Iterator[None]:
     (JAX has a callback there) or an object dies, and JAX has a bare `except:` here and there where
     it traces. The run would then go on as if nothing had been said.
     """
-    if threading.current_thread() is not threading.main_thread():  # signals only ever reach the main thread
+    # signals only ever reach the main thread
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
     ours = [number for number in _STOPPING if signal.getsignal(number) is _REPLACED[number]]
@@ -55,7 +56,8 @@ def _remember(number: int, frame: FrameType | None) -> None:
 
 
 def _say_unless_remembered(say: Callable[[Any], Any], dropped: Any) -> None:
-    """Python tells of every exception it drops; of an interrupt that is remembered, nobody need be told."""
+    """Python tells of every exception it drops;
+    of an interrupt that is remembered, nobody need be told."""
     if not issubclass(dropped.exc_type, KeyboardInterrupt):
         say(dropped)
 

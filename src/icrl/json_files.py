@@ -1,4 +1,5 @@
-"""JSON files of ours: written whole, read with every number finite; what is wrong with one is said."""
+"""JSON files of ours: written whole, read with every number finite;
+what is wrong with one is said."""
 
 import dataclasses
 import enum
@@ -13,7 +14,8 @@ from icrl.files import MOST_JSON_BYTES, read_bytes, write_whole
 
 
 def to_json(value: Any) -> Any:
-    """Dataclasses, enums, tuples and paths as plain JSON values; a number that is not finite becomes null."""
+    """Dataclasses, enums, tuples and paths as plain JSON values;
+    a number that is not finite becomes null."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, enum.Enum):
@@ -50,7 +52,9 @@ def read_json(path: Path) -> dict[str, Any]:
 def parse_json(data: bytes) -> Any:
     """JSON whose numbers are finite; whatever is wrong with it is a `ValueError`."""
     try:
-        return json.loads(data.decode(), parse_constant=_finite, parse_float=_finite, parse_int=_whole)
+        return json.loads(
+            data.decode(), parse_constant=_finite, parse_float=_finite, parse_int=_whole
+        )
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 

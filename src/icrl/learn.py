@@ -5,9 +5,10 @@
         sample S from π^φ                         sample     (fidelity F4)
         move ζ_θ towards what D obeys and S not   move       (Eqs. 8, 10-12)
 
-Each step has two ways, and `config` chooses. The paper's (`by_gradient.py`): the same agent goes on, every sample is
-evidence, ζ takes limited gradient steps. Ours (`by_search.py`): fresh agents, evidence is what out-earns the
-demonstrations, ζ is found anew as the rule over few features that explains it.
+Each step has two ways, and `config` chooses. The paper's (`by_gradient.py`): the same agent goes
+on, every sample is evidence, ζ takes limited gradient steps. Ours (`by_search.py`): fresh
+agents, evidence is what out-earns the demonstrations, ζ is found anew as the rule over few
+features that explains it.
 """
 
 from collections.abc import Callable
@@ -28,7 +29,10 @@ from icrl.types import CostFunction
 
 
 class Way(Protocol):
-    """The three steps of a round; each maps the state to the next one. Keys are folded in by the round's number."""
+    """The three steps of a round; each maps the state to the next one.
+
+    Keys are folded in by the round's number.
+    """
 
     def start(self) -> LearnState:
         """Before the first round."""
@@ -58,11 +62,12 @@ def learn(
     restored: LearnState | None = None,
     on_state: Callable[[LearnState], None] = lambda _: None,
 ) -> Round:
-    """Learn the constraint that `demos` obey in `task`; the last round holds the constraint and an agent under it.
+    """Learn the constraint that `demos` obey in `task`;
+    the last round holds the constraint and an agent under it.
 
-    The baselines have another `objective` for ζ, or make the cost 1 − ζ an addition to the reward (`to_bonus`).
-    `on_state` is told what is carried on from each round; given as `restored`, the run goes on from there and ends
-    as if it had never been away.
+    The baselines have another `objective` for ζ, or make the cost 1 − ζ an addition to the reward
+    (`to_bonus`). `on_state` is told what is carried on from each round; given as `restored`, the
+    run goes on from there and ends as if it had never been away.
     """
     demos = fit_and_check(demos, task)
     key = jax.random.key(seed)

@@ -1,6 +1,8 @@
-"""Settings by name: `paper` is the paper's table (Appendix, Table 1), each value with its source; `default` is ours.
+"""Settings by name: `paper` is the paper's table (Appendix, Table 1),
+each value with its source; `default` is ours.
 
-Where the paper is silent a value comes from the authors' public code (marked "authors") or is our own (marked "ours").
+Where the paper is silent a value comes from the authors' public code (marked "authors")
+or is our own (marked "ours").
 """
 
 from dataclasses import dataclass, replace
@@ -20,7 +22,10 @@ PRESETS = ("default", "paper")
 
 @dataclass(frozen=True, kw_only=True)
 class _Sizes:
-    """What differs from task to task: budgets, and the step sizes of PPO. The method is the same everywhere."""
+    """What differs from task to task: budgets, and the step sizes of PPO.
+
+    The method is the same everywhere.
+    """
 
     steps: int
     """Environment steps of a whole run: the x-axes of the paper's figures."""
@@ -35,8 +40,9 @@ class _Sizes:
     cut_is_end: bool = False
 
 
-# Short rollouts, so that the policy that acts is never far behind the one that learns; and little noise: with as much
-# as the action space is wide, both bodies first learn to bear it (decision 0009).
+# Short rollouts, so that the policy that acts is never far behind the one that learns; and
+# little noise: with as much as the action space is wide, both bodies first learn to bear it
+# (decision 0009).
 _BODY = _Sizes(
     steps=3_850_000,
     forward_steps=102_400,
@@ -52,7 +58,8 @@ _SIZES = {
     "half-cheetah-wall": _BODY,
     "ant-wall": _BODY,
     "ant-broken": replace(_BODY, steps=3_000_000),
-    # where its episodes are cut nobody comes by earlier: the value of such states would rest on itself (decision 0015)
+    # where its episodes are cut nobody comes by earlier:
+    # the value of such states would rest on itself (decision 0015)
     "point": _Sizes(steps=1_500_000, forward_steps=20_480, cut_is_end=True),
 }
 _OTHER = _Sizes(
@@ -75,9 +82,11 @@ EXPERTS = {"ant-wall": 5}
 
 
 def baseline(task: str, name: str) -> LearnConfig:
-    """The baselines as the paper has them (Lagrangian agent, one agent throughout), with the PPO of the preset.
+    """The baselines as the paper has them (Lagrangian agent, one agent throughout),
+    with the PPO of the preset.
 
-    Their loss has no KL limits; the multiplier, zeta's size, learning rate and updates per round are those of Table 1.
+    Their loss has no KL limits; the multiplier, zeta's size,
+    learning rate and updates per round are those of Table 1.
     """
     settings, ours = paper(task), default(task)
     lagrangian = replace(
@@ -87,7 +96,9 @@ def baseline(task: str, name: str) -> LearnConfig:
         shield=False,
     )
     forward = settings.forward if name == "paper" else lagrangian
-    backward = replace(settings.backward, max_kl_old_new=None, max_kl_new_old=None, weights=Weights.none)
+    backward = replace(
+        settings.backward, max_kl_old_new=None, max_kl_new_old=None, weights=Weights.none
+    )
     return replace(settings, num_samples=ours.num_samples, forward=forward, backward=backward)
 
 
@@ -116,13 +127,16 @@ def default(task: str) -> LearnConfig:
 
 
 def paper(task: str) -> LearnConfig:
-    """The paper's algorithm with the values of its Table 1, exact where the paper is exact (docs/fidelity.md)."""
+    """The paper's algorithm with the values of its Table 1,
+    exact where the paper is exact (docs/fidelity.md)."""
     sizes = _SIZES.get(task, _OTHER)
     ant = task in _ANT
     return LearnConfig(
         steps=sizes.steps,  # x-axes of Figures 3 and 4
-        num_samples=13,  # fidelity F13: with the authors' 10 the limit 2.5 on KL(new || old) could never fire
-        scouts=0,  # Algorithm 1 starts with the untrained zeta, and every sample of every round is evidence
+        # fidelity F13: with the authors' 10 the limit 2.5 on KL(new || old) could never fire
+        num_samples=13,
+        # Algorithm 1 starts with the untrained zeta, and every sample of every round is evidence
+        scouts=0,
         forward=ForwardConfig(
             steps=sizes.forward_steps,  # authors: 2e5 for the bodies; ours: half of it
             num_envs=sizes.num_envs,  # ours
@@ -161,12 +175,15 @@ def paper(task: str) -> LearnConfig:
 
 
 def forward_alone(config: LearnConfig) -> LearnConfig:
-    """The same agent, but nothing is learned about a constraint: transfers, and the reference agents beside them."""
+    """The same agent, but nothing is learned about a constraint:
+    transfers, and the reference agents beside them."""
     return replace(config, scouts=0)
 
 
 def expert(task: str) -> tuple[ForwardConfig, int]:
     """Forward step and environment steps for training an expert (or a nominal agent): ours."""
     config = default(task)
-    steps = {"bridges": 200_000, "half-cheetah-wall": 1_000_000, "ant-wall": 800_000}.get(task, config.steps)
+    steps = {"bridges": 200_000, "half-cheetah-wall": 1_000_000, "ant-wall": 800_000}.get(
+        task, config.steps
+    )
     return replace(config.forward, learning_rate_end=1.0), steps

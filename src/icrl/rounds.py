@@ -79,9 +79,9 @@ def num_rounds(task: Task, config: LearnConfig) -> int:
     needed = config.scouts + 1
     if rounds < needed:
         raise InputError(
-            f"steps = {config.steps} is too few: {needed} round{'s' * (needed > 1)} of {per_round} environment steps "
-            f"({forward_steps(config.forward)} of training, {config.num_samples} sampled episodes of up to "
-            f"{task.horizon}) must fit. Give more --steps, or lower --forward.steps, "
-            f"--num-samples{' or --scouts' if config.scouts else ''}."
+            f"steps = {config.steps} is too few: {needed} round{'s' * (needed > 1)} of {per_round} "
+            f"environment steps ({forward_steps(config.forward)} of training, {config.num_samples} "
+            f"sampled episodes of up to {task.horizon}) must fit. Give more --steps, or lower "
+            f"--forward.steps, --num-samples{' or --scouts' if config.scouts else ''}."
         )
     return rounds

@@ -1,4 +1,5 @@
-"""How JAX runs under the command line: on the CPU, single-threaded kernels, compiled code kept between runs."""
+"""How JAX runs under the command line: on the CPU, single-threaded kernels,
+compiled code kept between runs."""
 
 import os
 from pathlib import Path
@@ -10,8 +11,9 @@ from icrl.versions import PACKAGE
 def configure_numpy() -> None:
     """Give NumPy's matrix products one thread; to be called before NumPy is imported.
 
-    OpenBLAS shares a product of more than 2¹⁸ multiplications (100 x 64 x 64) among all cores, and its threads wait for
-    each other by spinning: acting with 128 hidden units then cost eleven times the CPU (docs/performance.md).
+    OpenBLAS shares a product of more than 2¹⁸ multiplications (100 x 64 x 64) among all cores, and
+    its threads wait for each other by spinning: acting with 128 hidden units then cost eleven times
+    the CPU (docs/performance.md).
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -19,8 +21,9 @@ def configure_numpy() -> None:
 def configure_jax() -> None:
     """Set flags before JAX is imported; keep compiled functions in the user's cache directory.
 
-    Kernels at this size are too small to share among threads: two processes with one thread each beat one with two.
-    Where JAX and the rest of the extra 'learn' are not installed, that is said here, before any work.
+    Kernels at this size are too small to share among threads: two processes with one thread each
+    beat one with two. Where JAX and the rest of the extra 'learn' are not installed, that is said
+    here, before any work.
     """
     require_learn()
     os.environ.setdefault("JAX_PLATFORMS", "cpu")

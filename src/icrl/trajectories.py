@@ -23,7 +23,10 @@ def cut(trajectories: Trajectories, lengths: IntArray) -> Trajectories:
     times = np.arange(trajectories.rewards.shape[1])
     rewards = np.where(times[None, :] < np.asarray(lengths)[:, None], trajectories.rewards, 0.0)
     return Trajectories(
-        observations=trajectories.observations, actions=trajectories.actions, rewards=rewards, lengths=kept
+        observations=trajectories.observations,
+        actions=trajectories.actions,
+        rewards=rewards,
+        lengths=kept,
     )
 
 
@@ -45,7 +48,10 @@ def join(parts: Sequence[Trajectories]) -> Trajectories:
 def pairs_of(trajectories: Trajectories, every: int = 1) -> Pairs:
     """The real pairs (s, a), every so many of them."""
     mask = trajectories.mask
-    return Pairs(observations=trajectories.observations[mask][::every], actions=trajectories.actions[mask][::every])
+    return Pairs(
+        observations=trajectories.observations[mask][::every],
+        actions=trajectories.actions[mask][::every],
+    )
 
 
 def join_pairs(parts: Sequence[Pairs]) -> Pairs:
@@ -57,7 +63,8 @@ def join_pairs(parts: Sequence[Pairs]) -> Pairs:
 
 
 def along(pairs: Pairs, column: int, values: FloatArray) -> Pairs:
-    """The pairs once for each of `values` [K], with that put in one column and all else as recorded.
+    """The pairs once for each of `values` [K],
+    with that put in one column and all else as recorded.
 
     Columns are those of [s, a]. Shapes: [P, o], [P, ...] -> [K, P, o], [K, P, ...].
     """

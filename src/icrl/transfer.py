@@ -88,7 +88,9 @@ def train_under(
             on_update=report,
             pace=_pace_of(share),
         )
-        samples = sample_agent(key_sample, agent, task, sample_env, config.forward, task.horizon, pressure.cost)
+        samples = sample_agent(
+            key_sample, agent, task, sample_env, config.forward, task.horizon, pressure.cost
+        )
         steps += info.steps + samples.num_steps
         last = AgentRound(number, rounds, steps, agent, samples, info)
         on_round(last)

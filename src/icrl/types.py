@@ -13,17 +13,20 @@ BoolArray = npt.NDArray[np.bool_]
 AnyArray = npt.NDArray[Any]
 
 CostFunction = Callable[[AnyArray, AnyArray], FloatArray]
-"""Cost of raw pairs (s, a): observations [..., o], actions [..., a] (or [...] when discrete) -> [...] in [0, 1]."""
+"""Cost of raw pairs (s, a): observations [..., o],
+actions [..., a] (or [...] when discrete) -> [...] in [0, 1]."""
 
 Violation = Callable[[AnyArray, AnyArray], BoolArray]
-"""The true constraint on raw pairs (s, a), same shapes as `CostFunction`: True where the pair is forbidden."""
+"""The true constraint on raw pairs (s, a), same shapes as `CostFunction`:
+True where the pair is forbidden."""
 
 THRESHOLD = 0.5
 """A pair is forbidden where ζ is below this: of every constraint that does not say otherwise."""
 
 EXPERT = "expert"
 NOMINAL = "nominal"
-"""The two agents that all others are compared with: methods, tables and the cards of demonstrations call them so."""
+"""The two agents that all others are compared with:
+methods, tables and the cards of demonstrations call them so."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +108,8 @@ class Scores:
     steps: int
     """Environment steps used for learning, sampling included."""
     true_return: float | None
-    """Mean return in the constrained world (a violation ends the episode); None: nobody told the true constraint."""
+    """Mean return in the constrained world (a violation ends the episode);
+    None: nobody told the true constraint."""
     violation_rate: float | None
     """Share of steps that violate in the nominal world; None likewise."""
     expert_return: float | None

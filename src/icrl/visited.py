@@ -1,6 +1,8 @@
-"""Where a run's agents went: a thinned record of its sampled episodes, small enough to keep (`visited.npz`).
+"""Where a run's agents went: a thinned record of its sampled episodes,
+small enough to keep (`visited.npz`).
 
-Without it nobody could say later what zeta's judgements rest on: trust and explanations are read off these pairs.
+Without it nobody could say later what zeta's judgements rest on:
+trust and explanations are read off these pairs.
 """
 
 from dataclasses import dataclass
@@ -25,7 +27,16 @@ _MOST_FILE_BYTES = 100 * 10**6
 this is none of ours."""
 _MOST = 10**8
 """Rounds, steps of an episode and choices are fewer than this."""
-_NAMES = ("observations", "actions", "episodes", "times", "rounds", "returns", "lengths", "evidence")
+_NAMES = (
+    "observations",
+    "actions",
+    "episodes",
+    "times",
+    "rounds",
+    "returns",
+    "lengths",
+    "evidence",
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,13 +69,18 @@ class Visited:
             and self.actions.ndim in (1, 2)
             and shapes["actions"][0] == shapes["episodes"][0] == n
             and shapes["episodes"] == shapes["times"] == [n]
-            and shapes["rounds"] == shapes["returns"] == shapes["lengths"] == shapes["evidence"] == [num_episodes]
+            and shapes["rounds"]
+            == shapes["returns"]
+            == shapes["lengths"]
+            == shapes["evidence"]
+            == [num_episodes]
         )
         if not good or n == 0:
             raise InputError(f"expected n >= 1 pairs of E episodes, got arrays of shapes {shapes}.")
         if (self.actions.ndim == 1) != (self.actions.dtype.kind in "iu"):
             raise InputError(
-                f"actions {shapes['actions']} of type {self.actions.dtype}: need integers [n] or floats [n, a]."
+                f"actions {shapes['actions']} of type {self.actions.dtype}: need integers [n] or "
+                "floats [n, a]."
             )
         for name in ("episodes", "times", "rounds", "lengths"):
             if getattr(self, name).dtype.kind not in "iu":
@@ -72,7 +88,10 @@ class Visited:
         if self.evidence.dtype != np.bool_:
             raise InputError(f"evidence must be true or false, got {self.evidence.dtype}.")
         for name in ("observations", "actions", "returns"):
-            if getattr(self, name).dtype.kind not in "fiu" or not np.isfinite(getattr(self, name)).all():
+            if (
+                getattr(self, name).dtype.kind not in "fiu"
+                or not np.isfinite(getattr(self, name)).all()
+            ):
                 raise InputError(f"{name} holds values that are not finite numbers.")
         self._require_possible()
         steps = np.diff(self.episodes)
@@ -81,12 +100,18 @@ class Visited:
 
     def _require_possible(self) -> None:
         """Raise `InputError` if a number cannot be what it stands for."""
-        limits = {"rounds": (CHANCE, _MOST), "lengths": (1, _MOST), "times": (0, int(self.lengths.max(initial=1)) - 1)}
+        limits = {
+            "rounds": (CHANCE, _MOST),
+            "lengths": (1, _MOST),
+            "times": (0, int(self.lengths.max(initial=1)) - 1),
+        }
         limits |= {"actions": (0, _MOST)} if self.discrete else {}
         for name, (low, high) in limits.items():
             values = getattr(self, name)
             if values.size and (values.min() < low or values.max() > high):
-                raise InputError(f"{name} reach from {values.min()} to {values.max()}, expected {low} to {high}.")
+                raise InputError(
+                    f"{name} reach from {values.min()} to {values.max()}, expected {low} to {high}."
+                )
 
     @property
     def discrete(self) -> bool:
@@ -104,13 +129,17 @@ class Visited:
         return Pairs(observations=self.observations[chosen], actions=self.actions[chosen])
 
     def trajectories(self, number: int) -> Trajectories | None:
-        """The episodes of round `number` as they were kept: fewer steps, the same returns (spread evenly over them)."""
+        """The episodes of round `number` as they were kept:
+        fewer steps, the same returns (spread evenly over them)."""
         return self._episodes(np.flatnonzero(self.rounds == number))
 
     def evidence_trajectories(self) -> list[Trajectories]:
         """The episodes that counted as evidence, as they were kept, round by round."""
         rounds = np.unique(self.rounds[self.evidence])
-        parts = [self._episodes(np.flatnonzero(self.evidence & (self.rounds == number))) for number in rounds]
+        parts = [
+            self._episodes(np.flatnonzero(self.evidence & (self.rounds == number)))
+            for number in rounds
+        ]
         return [part for part in parts if part is not None]
 
     def _episodes(self, indices: IntArray) -> Trajectories | None:
@@ -124,9 +153,14 @@ class Visited:
         rewards = np.zeros(shape)
         for row, (index, count) in enumerate(zip(indices, counts, strict=True)):
             chosen = self.episodes == index
-            observations[row, :count], actions[row, :count] = self.observations[chosen], self.actions[chosen]
+            observations[row, :count], actions[row, :count] = (
+                self.observations[chosen],
+                self.actions[chosen],
+            )
             rewards[row, :count] = self.returns[index] / count
-        return Trajectories(observations=observations, actions=actions, rewards=rewards, lengths=counts)
+        return Trajectories(
+            observations=observations, actions=actions, rewards=rewards, lengths=counts
+        )
 
 
 class PoolState(NamedTuple):
@@ -195,21 +229,34 @@ class VisitRecorder:
 
     def state(self) -> RecorderState:
         """What there is now."""
-        return RecorderState({kind: pool.state() for kind, pool in self.pools.items()}, tuple(self.episodes))
+        return RecorderState(
+            {kind: pool.state() for kind, pool in self.pools.items()}, tuple(self.episodes)
+        )
 
-    def add(self, trajectories: Trajectories, number: int, weights: FloatArray | None = None) -> None:
+    def add(
+        self, trajectories: Trajectories, number: int, weights: FloatArray | None = None
+    ) -> None:
         """Record the samples of round `number` (`CHANCE`: an untrained agent's).
 
         `weights` [N]: how much each counts as evidence. Those that do are kept more densely than
         others: zeta rests on them.
         """
-        counted = np.zeros(trajectories.num_trajectories, np.bool_) if weights is None else np.asarray(weights) > 0
-        pair_bytes = 4 * (trajectories.observations.shape[2] + int(np.prod(trajectories.actions.shape[2:], initial=1)))
+        counted = (
+            np.zeros(trajectories.num_trajectories, np.bool_)
+            if weights is None
+            else np.asarray(weights) > 0
+        )
+        pair_bytes = 4 * (
+            trajectories.observations.shape[2]
+            + int(np.prod(trajectories.actions.shape[2:], initial=1))
+        )
         share = min(1.0, _MOST_BYTES / (pair_bytes + 16) / sum(MOST_PAIRS.values()))
         kind = "chance" if number == CHANCE else "evidence" if counted.any() else "agents"
         pool = self.pools.setdefault(kind, _Pool(max(1, int(share * MOST_PAIRS[kind]))))
         pool.add(trajectories, len(self.episodes))
-        for total, length, counts in zip(trajectories.returns, trajectories.lengths, counted, strict=True):
+        for total, length, counts in zip(
+            trajectories.returns, trajectories.lengths, counted, strict=True
+        ):
             self.episodes.append((number, float(total), int(length), bool(counts)))
 
     def visited(self) -> Visited:
@@ -242,5 +289,7 @@ def load_visited(path: Path) -> Visited:
         archive = read_npz(path, _NAMES, _MOST_FILE_BYTES)
         missing = [name for name in _NAMES if name not in archive]
         if missing:
-            raise InputError(f"has no {', '.join(missing)}: it is not the record of a run's agents.")
+            raise InputError(
+                f"has no {', '.join(missing)}: it is not the record of a run's agents."
+            )
         return Visited(**{name: archive[name] for name in _NAMES})

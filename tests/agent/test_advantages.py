@@ -38,7 +38,8 @@ def test_a_terminated_step_is_followed_by_nothing():
 
 
 def test_a_truncated_step_is_followed_by_the_value_it_was_cut_at():
-    # as above, but the second step is cut in a state of value 6: δ₁ = 2 + 0.5·6 − 1 = 4 = A₁;  A₀ = 0.5 + 0.25·4 = 1.5
+    # as above, but the second step is cut in a state of value 6: δ₁ = 2 + 0.5·6 − 1 = 4 = A₁;
+    # A₀ = 0.5 + 0.25·4 = 1.5
     result = advantages([1, 2, 3], [1, 1, 2], [1, 6, 4], [0, 0, 0], [0, 1, 0], 0.5, 0.5)
     np.testing.assert_allclose(result, [1.5, 4.0, 3.0], rtol=1e-12)
 
@@ -79,7 +80,9 @@ def test_without_a_trace_it_is_the_td_error(seed, gamma):
     rewards, values, next_values, terminated, truncated = random_rollout(seed, 8, 2)
     with jax.enable_x64(True):
         fast = fast_gae(rewards, values, next_values, terminated, truncated, gamma, 0.0)
-    np.testing.assert_allclose(fast, rewards + gamma * next_values * (1 - terminated) - values, atol=1e-12)
+    np.testing.assert_allclose(
+        fast, rewards + gamma * next_values * (1 - terminated) - values, atol=1e-12
+    )
 
 
 @given(seed=seeds, gamma=st.floats(0, 1))

@@ -1,4 +1,5 @@
-"""The stacked networks: the flat vector, NumPy against JAX against the slow twin, the initial weights."""
+"""The stacked networks: the flat vector, NumPy against JAX against the slow twin,
+the initial weights."""
 
 import itertools
 
@@ -21,7 +22,9 @@ from icrl.agent.networks import (
 
 SHAPES = [
     NetworkShape(3, 2, discrete, hidden, num_critics)
-    for discrete, (hidden, num_critics) in itertools.product([False, True], [((5,), 1), ((4, 3, 5), 2)])
+    for discrete, (hidden, num_critics) in itertools.product(
+        [False, True], [((5,), 1), ((4, 3, 5), 2)]
+    )
 ]
 
 
@@ -37,18 +40,28 @@ def test_the_flat_vector_is_its_blocks_in_order(shape):
     flat = random_flat(shape)
     blocks = unflatten(flat, shape)
     assert {name: block.shape for name, block in blocks.items()} == shape.sections()
-    np.testing.assert_array_equal(np.concatenate([block.ravel() for block in blocks.values()]), flat)
+    np.testing.assert_array_equal(
+        np.concatenate([block.ravel() for block in blocks.values()]), flat
+    )
     assert ("log_std" in blocks) is not shape.discrete
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_numpy_jax_the_policy_alone_and_the_slow_twin_agree(shape):
-    flat, observations = random_flat(shape), np.random.default_rng(1).normal(size=(4, 3)).astype(np.float32)
-    ours, jaxs = apply_networks(flat, observations, shape, np), jitted_networks(flat, observations, shape, jnp)
+    flat, observations = (
+        random_flat(shape),
+        np.random.default_rng(1).normal(size=(4, 3)).astype(np.float32),
+    )
+    ours, jaxs = (
+        apply_networks(flat, observations, shape, np),
+        jitted_networks(flat, observations, shape, jnp),
+    )
     assert ours.values.shape == (shape.num_critics, 4)
     for array, twin in zip(ours, jaxs, strict=True):
         np.testing.assert_allclose(array, twin, atol=2e-5)
-    np.testing.assert_allclose(apply_policy(policy_layers(flat, shape), observations), ours.policy, atol=2e-5)
+    np.testing.assert_allclose(
+        apply_policy(policy_layers(flat, shape), observations), ours.policy, atol=2e-5
+    )
     for row, observation in enumerate(observations):
         np.testing.assert_allclose(
             ours.policy[row], oracles_agent.network_output(flat, observation, shape, 0), atol=2e-5
@@ -60,9 +73,14 @@ def test_numpy_jax_the_policy_alone_and_the_slow_twin_agree(shape):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_rows_do_not_see_each_other(shape):
-    flat, observations = random_flat(shape), np.random.default_rng(1).normal(size=(6, 3)).astype(np.float32)
+    flat, observations = (
+        random_flat(shape),
+        np.random.default_rng(1).normal(size=(6, 3)).astype(np.float32),
+    )
     order = np.random.default_rng(2).permutation(6)
-    straight, permuted = (apply_networks(flat, rows, shape, np) for rows in (observations, observations[order]))
+    straight, permuted = (
+        apply_networks(flat, rows, shape, np) for rows in (observations, observations[order])
+    )
     np.testing.assert_allclose(permuted.policy, straight.policy[order], atol=1e-6)
     np.testing.assert_allclose(permuted.values, straight.values[:, order], atol=1e-6)
 
@@ -89,7 +107,9 @@ def test_initial_weights_are_orthogonal_with_their_gains():
         np.testing.assert_allclose(first @ first.T, 2 * np.eye(3), atol=1e-5)
         second = blocks["w1"][network]
         np.testing.assert_allclose(second.T @ second, 2 * np.eye(8), atol=1e-5)
-    np.testing.assert_allclose(blocks["policy_w"].T @ blocks["policy_w"], 1e-4 * np.eye(2), atol=1e-8)
+    np.testing.assert_allclose(
+        blocks["policy_w"].T @ blocks["policy_w"], 1e-4 * np.eye(2), atol=1e-8
+    )
     np.testing.assert_allclose(np.linalg.norm(blocks["critic_w"], axis=1), 1.0, atol=1e-6)
     np.testing.assert_allclose(blocks["log_std"], -0.7, rtol=1e-6)
     assert all(not blocks[name].any() for name in ("b0", "b1", "policy_b", "critic_b"))
@@ -106,6 +126,8 @@ def test_a_fresh_policy_is_nearly_uniform():
 def test_sizes_come_from_the_spaces():
     box, choices = gym.spaces.Box(-1, 1, (4,)), gym.spaces.Discrete(3)
     assert network_shape(box, choices, (8,), 1) == NetworkShape(4, 3, True, (8,), 1)
-    assert network_shape(box, gym.spaces.Box(-1, 1, (2,)), (8,), 2) == NetworkShape(4, 2, False, (8,), 2)
+    assert network_shape(box, gym.spaces.Box(-1, 1, (2,)), (8,), 2) == NetworkShape(
+        4, 2, False, (8,), 2
+    )
     # 4·16 + 16 (first layers of two networks) + 8·3 + 3 (policy) + 8 + 1 (critic) = 116
     assert network_shape(box, choices, (8,), 1).num_params == 116

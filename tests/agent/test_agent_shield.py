@@ -1,4 +1,5 @@
-"""The shield: forbidden actions are replaced by allowed ones, the nearest or by the policy's own odds."""
+"""The shield: forbidden actions are replaced by allowed ones,
+the nearest or by the policy's own odds."""
 
 import gymnasium as gym
 import numpy as np
@@ -64,10 +65,16 @@ def test_choices_are_drawn_again_with_the_policys_own_odds():
     rng = np.random.default_rng(0)
     number = 20_000
     log_probs = np.tile(np.log([0.5, 0.4, 0.1]), (number, 1))
-    shielded = redrawn_choices(rng, first_is_forbidden, np.zeros((number, 1)), np.zeros(number, np.int64), log_probs)
+    shielded = redrawn_choices(
+        rng, first_is_forbidden, np.zeros((number, 1)), np.zeros(number, np.int64), log_probs
+    )
     # 0.4 : 0.1 among what is left
-    np.testing.assert_allclose(np.bincount(shielded.actions, minlength=3) / number, [0, 0.8, 0.2], atol=0.01)
-    likeliest = redrawn_choices(None, first_is_forbidden, np.zeros((1, 1)), np.zeros(1, np.int64), log_probs[:1])
+    np.testing.assert_allclose(
+        np.bincount(shielded.actions, minlength=3) / number, [0, 0.8, 0.2], atol=0.01
+    )
+    likeliest = redrawn_choices(
+        None, first_is_forbidden, np.zeros((1, 1)), np.zeros(1, np.int64), log_probs[:1]
+    )
     assert likeliest.actions.tolist() == [1]
 
 
@@ -77,7 +84,9 @@ def make_policy(space, bias, cost, greedy=False):
     if isinstance(space, gym.spaces.Box):
         log_std = np.full(len(bias), -1.0, np.float32)
     layers = PolicyLayers(((np.zeros((1, len(bias)), np.float32), bias),), log_std)
-    return Policy(layers=layers, moments=None, action_space=space, shield=Shield(cost=cost), greedy=greedy)
+    return Policy(
+        layers=layers, moments=None, action_space=space, shield=Shield(cost=cost), greedy=greedy
+    )
 
 
 def test_a_policy_behind_a_shield_takes_what_is_allowed_and_remembers_what_it_drew():
@@ -97,7 +106,9 @@ def test_a_policy_behind_a_shield_takes_what_is_allowed_and_remembers_what_it_dr
 
 def test_a_greedy_policy_acts_at_its_mode():
     space = gym.spaces.Discrete(3)
-    policy = make_policy(space, [5.0, 4.0, 0.0], lambda observations, actions: 1.0 * (actions == 0), greedy=True)
+    policy = make_policy(
+        space, [5.0, 4.0, 0.0], lambda observations, actions: 1.0 * (actions == 0), greedy=True
+    )
     choice = policy.choose(np.random.default_rng(0), np.zeros((4, 1), np.float32))
     assert choice.drawn.tolist() == [0] * 4
     assert choice.taken.tolist() == [1] * 4
@@ -126,10 +137,14 @@ def beyond_two(observations, actions):
 
 
 def push_policy(mean, shield):
-    layers = PolicyLayers(((np.zeros((1, 1), np.float32), np.array([mean], np.float32)),), np.zeros(1, np.float32))
+    layers = PolicyLayers(
+        ((np.zeros((1, 1), np.float32), np.array([mean], np.float32)),), np.zeros(1, np.float32)
+    )
     space = gym.spaces.Box(-1.0, 1.0, (1,), np.float32)
     unit = ActionUnit(np.zeros(1, np.float32), np.ones(1, np.float32))
-    return Policy(layers=layers, moments=None, action_space=space, unit=unit, shield=shield, greedy=True)
+    return Policy(
+        layers=layers, moments=None, action_space=space, unit=unit, shield=shield, greedy=True
+    )
 
 
 def test_a_step_that_leads_into_the_forbidden_is_shortened_before_it_is_taken():
@@ -158,7 +173,9 @@ def test_it_keeps_as_far_away_as_its_model_errs():
 
 
 def test_where_every_action_leads_astray_the_drawn_one_is_taken():
-    policy = push_policy(1.0, shield_of(beyond_two, gym.spaces.Box(-1.0, 1.0, (1,), np.float32), one_step_ahead()))
+    policy = push_policy(
+        1.0, shield_of(beyond_two, gym.spaces.Box(-1.0, 1.0, (1,), np.float32), one_step_ahead())
+    )
     choice = policy.choose(np.random.default_rng(0), np.array([[3.5]], np.float32))
     assert choice.taken.item() == 1.0
     assert choice.costs.item() == 1.0  # the state itself is forbidden: the episode ends
@@ -172,4 +189,8 @@ def test_a_state_that_allows_another_action_does_not_lead_astray():
     shield = shield_of(fast_beyond_two, space, one_step_ahead())
     seen = np.array([[1.5]], np.float32)
     assert not shield.leads_astray(seen, np.array([[1.0]], np.float32)).any()
-    assert shield_of(beyond_two, space, one_step_ahead()).leads_astray(seen, np.array([[1.0]], np.float32)).all()
+    assert (
+        shield_of(beyond_two, space, one_step_ahead())
+        .leads_astray(seen, np.array([[1.0]], np.float32))
+        .all()
+    )

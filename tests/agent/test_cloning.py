@@ -73,8 +73,12 @@ def test_a_policy_is_put_back_whole():
     start, agent = cloned(line_demos())
     mixed = with_policy_of(start.params, agent.params, start.shape)
     blocks = unflatten(mixed, start.shape)
-    np.testing.assert_array_equal(blocks["policy_w"], unflatten(np.asarray(agent.params), agent.shape)["policy_w"])
-    np.testing.assert_array_equal(blocks["critic_w"], unflatten(np.asarray(start.params), start.shape)["critic_w"])
+    np.testing.assert_array_equal(
+        blocks["policy_w"], unflatten(np.asarray(agent.params), agent.shape)["policy_w"]
+    )
+    np.testing.assert_array_equal(
+        blocks["critic_w"], unflatten(np.asarray(start.params), start.shape)["critic_w"]
+    )
 
 
 def test_a_pull_leads_back_towards_the_demonstrations():
@@ -85,17 +89,24 @@ def test_a_pull_leads_back_towards_the_demonstrations():
 
     def error(candidate):
         policy = policy_of(candidate, PUSH, CONFIG, greedy=True)
-        return float(np.mean((policy.act(np.random.default_rng(0), shown.observations) - shown.actions) ** 2))
+        return float(
+            np.mean((policy.act(np.random.default_rng(0), shown.observations) - shown.actions) ** 2)
+        )
 
     closer = away
     for _ in range(30):
         closer = pulled(np.random.default_rng(2), closer, shown, CONFIG, 1.0)
     assert error(closer) < 0.5 * error(away)
-    assert pulled(np.random.default_rng(2), away, shown, CONFIG, 0.0).params.tobytes() == start.params.tobytes()
+    assert (
+        pulled(np.random.default_rng(2), away, shown, CONFIG, 0.0).params.tobytes()
+        == start.params.tobytes()
+    )
 
 
 def test_one_demonstration_and_discrete_choices_will_do():
-    task = dataclasses.replace(PUSH, action_space=gym.spaces.Discrete(2), action_names=("left", "right"))
+    task = dataclasses.replace(
+        PUSH, action_space=gym.spaces.Discrete(2), action_names=("left", "right")
+    )
     rng = np.random.default_rng(0)
     seen = rng.uniform(-1, 1, (1, 200, 1)).astype(np.float32)
     demos = Trajectories(

@@ -12,7 +12,8 @@ MOMENTS = RunningMoments(np.zeros(3), np.ones(3), np.asarray(1.0))
 
 
 def moves(rng, number=2048):
-    """Two places that are pushed by two actions, no faster than 1, and a third that jumps by chance."""
+    """Two places that are pushed by two actions, no faster than 1,
+    and a third that jumps by chance."""
     places = rng.uniform(-3, 3, (number, 3)).astype(np.float32)
     pushes = rng.uniform(-2, 2, (number, 2)).astype(np.float32)
     change = np.concatenate([np.clip(pushes, -1, 1), rng.standard_normal((number, 1))], axis=1)
@@ -43,7 +44,9 @@ def test_what_it_cannot_explain_stays_as_it_is(foresight):
     assert foresight.unexplained[2] > 0.8
     around = ahead.follows(fresh.observations, fresh.actions)
     assert around.shape == (5, 2048, 3)
-    np.testing.assert_array_equal(around[..., 2], np.broadcast_to(fresh.observations[:, 2], (5, 2048)))
+    np.testing.assert_array_equal(
+        around[..., 2], np.broadcast_to(fresh.observations[:, 2], (5, 2048))
+    )
 
 
 def test_places_around_are_as_far_away_as_it_errs(foresight):
@@ -58,13 +61,17 @@ def test_places_around_are_as_far_away_as_it_errs(foresight):
 def test_a_model_that_knows_nothing_foretells_no_change():
     model = in_use(init_foresight(np.random.default_rng(0), 3, 2), MOMENTS, UNIT, 2)
     seen = np.ones((4, 3), np.float32)
-    np.testing.assert_array_equal(model.follows(seen, np.ones((4, 2), np.float32)), np.ones((5, 4, 3)))
+    np.testing.assert_array_equal(
+        model.follows(seen, np.ones((4, 2), np.float32)), np.ones((5, 4, 3))
+    )
 
 
 def test_inputs_are_observations_in_deviations_and_actions_in_the_policys_unit():
     moments = RunningMoments(np.array([1.0]), np.array([4.0]), np.asarray(1.0))
     unit = ActionUnit(np.array([50.0], np.float32), np.array([50.0], np.float32))
-    inputs = model_inputs(moments, unit, 1, np.array([[5.0]], np.float32), np.array([[100.0]], np.float32))
+    inputs = model_inputs(
+        moments, unit, 1, np.array([[5.0]], np.float32), np.array([[100.0]], np.float32)
+    )
     np.testing.assert_allclose(inputs, [[2.0, 1.0]], rtol=1e-6)  # (5 - 1)/2, (100 - 50)/50
     choices = model_inputs(moments, None, 3, np.array([[5.0]], np.float32), np.array([2]))
     np.testing.assert_allclose(choices, [[2.0, 0.0, 0.0, 1.0]], rtol=1e-6)
@@ -72,7 +79,10 @@ def test_inputs_are_observations_in_deviations_and_actions_in_the_policys_unit()
 
 def test_changes_equal_a_slow_twin():
     rng = np.random.default_rng(0)
-    layers = tuple(rng.standard_normal(size).astype(np.float32) for size in ((3, 4), (4,), (4, 2), (2,), (3, 2)))
+    layers = tuple(
+        rng.standard_normal(size).astype(np.float32)
+        for size in ((3, 4), (4,), (4, 2), (2,), (3, 2))
+    )
     scale = np.array([2.0, 0.0], np.float32)
     centre = np.array([0.5, 0.0], np.float32)
     ahead = Ahead(MOMENTS, None, 1, layers, centre, scale, scale)

@@ -27,17 +27,23 @@ from icrl.agent.state import init_agent, policy_of
 from icrl.config import ForwardConfig, Respect, TerminateConfig
 from icrl.tasks.task import Task
 
-SMALL = ForwardConfig(steps=64, num_envs=4, rollout_steps=8, minibatch=16, epochs=2, hidden=(4,), gamma=0.9)
+SMALL = ForwardConfig(
+    steps=64, num_envs=4, rollout_steps=8, minibatch=16, epochs=2, hidden=(4,), gamma=0.9
+)
 
 
 def run(task, config=SMALL, seed=0, cost=None, **more):
     agent = init_agent(np.random.default_rng(seed), task, config)
-    return forward_step(jax.random.key(seed), agent, task, task.make_env(config.num_envs), cost, config, **more)
+    return forward_step(
+        jax.random.key(seed), agent, task, task.make_env(config.num_envs), cost, config, **more
+    )
 
 
 @given(steps=st.integers(1, 10_000), num_envs=st.integers(1, 8), rollout_steps=st.integers(1, 64))
 def test_whole_rollouts_that_are_just_enough(steps, num_envs, rollout_steps):
-    config = dataclasses.replace(SMALL, steps=steps, num_envs=num_envs, rollout_steps=rollout_steps, minibatch=1)
+    config = dataclasses.replace(
+        SMALL, steps=steps, num_envs=num_envs, rollout_steps=rollout_steps, minibatch=1
+    )
     assert steps <= forward_steps(config) < steps + num_envs * rollout_steps
     assert forward_steps(config) == num_updates(config) * num_envs * rollout_steps
 
@@ -59,7 +65,8 @@ def test_the_update_is_traced_once(monkeypatch):
         return prepare(*arguments)
 
     prepare = ppo_lagrangian._prepare
-    monkeypatch.setattr(ppo_lagrangian, "_prepare", counted)  # Python runs it only when the update is traced
+    # Python runs it only when the update is traced
+    monkeypatch.setattr(ppo_lagrangian, "_prepare", counted)
     agent = init_agent(np.random.default_rng(0), task, config)
     env = task.make_env(4)
     for round_index in range(3):  # each of four updates
@@ -142,14 +149,18 @@ def test_a_bonus_sees_actions_in_the_spaces_unit():
 def test_moments_are_those_of_what_was_seen():
     agent, _ = run(worlds.seen_reward())  # 64 steps of −1 or 1
     assert agent.observation_moments.num_seen == pytest.approx(64 + 1e-4)
-    assert agent.observation_moments.variance[0] == pytest.approx(1 - agent.observation_moments.mean[0] ** 2, abs=1e-4)
+    assert agent.observation_moments.variance[0] == pytest.approx(
+        1 - agent.observation_moments.mean[0] ** 2, abs=1e-4
+    )
     assert agent.return_moments.num_seen == pytest.approx(64 + 1e-4)
 
 
 def batch_of(task, config, cost=None, **changes):
     agent = dataclasses.replace(init_agent(np.random.default_rng(0), task, config), **changes)
     stream = EnvStream(task.make_env(config.num_envs), seed=0)
-    rollout = collect_rollout(np.random.default_rng(0), stream, policy_of(agent, task, config), cost, config)
+    rollout = collect_rollout(
+        np.random.default_rng(0), stream, policy_of(agent, task, config), cost, config
+    )
     return agent, rollout, make_batch(agent, rollout, rollout.rewards, config)
 
 
@@ -161,17 +172,24 @@ def test_values_follow_cut_episodes_and_the_last_row_alone():
     expected[-1] = True
     np.testing.assert_array_equal(batch.bootstrapped, expected)
     assert np.flatnonzero(expected[:, 0]).tolist() == [9, 19, 23]
-    values = apply_networks(agent.params, rollout.next_observations.reshape(-1, 1), agent.shape, np).values
-    np.testing.assert_allclose(batch.bootstrap, np.where(expected, values.reshape(2, 24, 4), 0.0), rtol=1e-6)
+    values = apply_networks(
+        agent.params, rollout.next_observations.reshape(-1, 1), agent.shape, np
+    ).values
+    np.testing.assert_allclose(
+        batch.bootstrap, np.where(expected, values.reshape(2, 24, 4), 0.0), rtol=1e-6
+    )
 
 
 def test_no_value_follows_a_cut_that_is_an_end():
     task = worlds.tempting_door()  # cut after ten steps
-    config = dataclasses.replace(SMALL, rollout_steps=24, respect=Respect.lagrangian, cut_is_end=True)
+    config = dataclasses.replace(
+        SMALL, rollout_steps=24, respect=Respect.lagrangian, cut_is_end=True
+    )
     _, rollout, batch = batch_of(task, config)
     np.testing.assert_array_equal(batch.terminated, rollout.truncated)
     assert not batch.truncated.any()
-    assert np.flatnonzero(batch.bootstrapped[:, 0]).tolist() == [23]  # the rollout's end is nobody's end
+    # the rollout's end is nobody's end
+    assert np.flatnonzero(batch.bootstrapped[:, 0]).tolist() == [23]
 
 
 def test_no_value_follows_an_end():
@@ -185,12 +203,17 @@ def test_no_value_follows_an_end():
 @pytest.mark.parametrize(("given_value", "expected"), [(None, -21.0), (-3.0, -3.0), (0.0, 0.0)])
 def test_a_forced_end_is_worth_its_terminal_value(given_value, expected):
     task = worlds.tempting_door()
-    config = dataclasses.replace(SMALL, normalize_rewards=False, terminate=TerminateConfig(terminal_value=given_value))
-    # the lowest reward so far is −2: for ever, at γ = 0.9, that is −2/(1 − 0.9) = −20, less one deviation: −21
+    config = dataclasses.replace(
+        SMALL, normalize_rewards=False, terminate=TerminateConfig(terminal_value=given_value)
+    )
+    # the lowest reward so far is −2: for ever, at γ = 0.9, that is −2/(1 − 0.9) = −20,
+    # less one deviation: −21
     _, rollout, batch = batch_of(task, config, cost=worlds.forbid_yes, lowest_reward=-2.0)
     assert 0 < rollout.stopped.sum() < rollout.stopped.size
     np.testing.assert_allclose(batch.rewards[rollout.stopped], expected, rtol=1e-6)
-    np.testing.assert_array_equal(batch.rewards[~rollout.stopped], rollout.rewards[~rollout.stopped])
+    np.testing.assert_array_equal(
+        batch.rewards[~rollout.stopped], rollout.rewards[~rollout.stopped]
+    )
 
 
 def test_keys_seed_numpy():
@@ -204,7 +227,9 @@ def test_agents_train_on_gymnasiums_environments(name):
     single = gym.make(name)
     task = Task(
         name=name,
-        make_env=lambda n: SyncVectorEnv([lambda: gym.make(name)] * n, autoreset_mode=AutoresetMode.DISABLED),
+        make_env=lambda n: SyncVectorEnv(
+            [lambda: gym.make(name)] * n, autoreset_mode=AutoresetMode.DISABLED
+        ),
         observation_space=single.observation_space,
         action_space=single.action_space,
         observation_names=tuple("abcd"[: single.observation_space.shape[0]]),

@@ -14,11 +14,14 @@ raws = st.floats(-30, 100)
 
 @given(initial=st.floats(1e-12, 1e6))
 def test_starts_at_its_initial_value(initial):
-    assert multiplier_value(init_multiplier(MultiplierConfig(initial=initial))) == pytest.approx(initial, rel=1e-3)
+    assert multiplier_value(init_multiplier(MultiplierConfig(initial=initial))) == pytest.approx(
+        initial, rel=1e-3
+    )
 
 
 def test_one_and_zero_by_hand():
-    # softplus(ν) = log(1 + eᵛ) = 1 at ν = log(e − 1) = 0.5413: the value below which the authors' λ cannot fall (F7)
+    # softplus(ν) = log(1 + eᵛ) = 1 at ν = log(e − 1) = 0.5413:
+    # the value below which the authors' λ cannot fall (F7)
     raw = init_multiplier(MultiplierConfig(initial=1.0))
     assert raw == pytest.approx(math.log(math.e - 1), rel=1e-12)
     assert multiplier_value(raw) == pytest.approx(1.0, rel=1e-12)

@@ -6,11 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from icrl.agent.normalizer import discounted_returns, init_moments, normalize, reward_scale, update_moments
+from icrl.agent.normalizer import (
+    discounted_returns,
+    init_moments,
+    normalize,
+    reward_scale,
+    update_moments,
+)
 
 numbers = st.floats(-1e3, 1e3)
 batches = st.lists(
-    st.integers(1, 6).flatmap(lambda n: arrays(np.float64, (n, 2), elements=numbers)), min_size=1, max_size=5
+    st.integers(1, 6).flatmap(lambda n: arrays(np.float64, (n, 2), elements=numbers)),
+    min_size=1,
+    max_size=5,
 )
 
 
@@ -24,7 +32,8 @@ def merged(parts):
 @given(parts=batches)
 def test_moments_are_those_of_all_data_together(parts):
     moments, together = merged(parts), np.concatenate(parts)
-    # the prior counts for 1e-4 of a row of mean 0 and variance 1: numpy's moments with that row as a weight
+    # the prior counts for 1e-4 of a row of mean 0 and variance 1:
+    # numpy's moments with that row as a weight
     weights = np.append(np.ones(len(together)), 1e-4)
     rows = np.vstack([together, np.zeros((1, 2))])
     mean = np.average(rows, axis=0, weights=weights)
@@ -50,8 +59,11 @@ def test_enough_data_drowns_the_prior():
 
 
 def test_scaling_by_hand_and_its_clip():
-    moments = init_moments((2,))._replace(mean=np.array([1.0, 10.0]), variance=np.array([4.0, 0.25]))
-    # (5 − 1)/2 = 2, (9 − 10)/0.5 = −2;  (101 − 1)/2 = 50 is clipped to 10, (0 − 10)/0.5 = −20 to −10
+    moments = init_moments((2,))._replace(
+        mean=np.array([1.0, 10.0]), variance=np.array([4.0, 0.25])
+    )
+    # (5 − 1)/2 = 2, (9 − 10)/0.5 = −2; (101 − 1)/2 = 50 is clipped to 10,
+    # (0 − 10)/0.5 = −20 to −10
     scaled = normalize(moments, np.array([[5.0, 9.0], [101.0, 0.0]], np.float32))
     np.testing.assert_allclose(scaled, [[2.0, -2.0], [10.0, -10.0]], atol=1e-5)
     assert scaled.dtype == np.float32
@@ -60,7 +72,9 @@ def test_scaling_by_hand_and_its_clip():
 @given(values=arrays(np.float32, (3, 4, 2), elements=st.floats(-100, 100, width=32)))
 def test_leading_axes_are_batches(values):
     moments = init_moments((2,))._replace(mean=np.array([1.0, -3.0]), variance=np.array([4.0, 9.0]))
-    np.testing.assert_array_equal(normalize(moments, values)[1, 2], normalize(moments, values[1, 2][None])[0])
+    np.testing.assert_array_equal(
+        normalize(moments, values)[1, 2], normalize(moments, values[1, 2][None])[0]
+    )
 
 
 def test_nothing_seen_scales_nothing():
@@ -77,7 +91,10 @@ def test_what_never_varies_stays_finite():
 
 def test_returns_by_hand():
     # γ = ½, carried 4: G₀ = 2 + 1 = 3, G₁ = 1.5 + 2 = 3.5 (ends), G₂ = 3, G₃ = 1.5 + 4 = 5.5
-    rewards, ended = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([[False], [True], [False], [False]])
+    rewards, ended = (
+        np.array([[1.0], [2.0], [3.0], [4.0]]),
+        np.array([[False], [True], [False], [False]]),
+    )
     returns = discounted_returns(rewards, ended, np.array([4.0]), 0.5)
     assert returns[:, 0].tolist() == [3.0, 3.5, 3.0, 5.5]
 

@@ -38,7 +38,10 @@ def test_a_policy_comes_back_to_the_bit(tmp_path, task, normalize):
 def test_a_policy_of_another_task_is_refused_with_the_shapes(tmp_path):
     path = tmp_path / "policy.safetensors"
     save_policy(policy_for(CHOICE), path)
-    with pytest.raises(InputError, match=r"discrete actions with layers \[\(1, 5\).* push-reward has 1 observations"):
+    with pytest.raises(
+        InputError,
+        match=r"discrete actions with layers \[\(1, 5\).* push-reward has 1 observations",
+    ):
         load_policy(path, PUSH)
     save_policy(policy_for(PUSH), path)
     with pytest.raises(InputError, match="continuous actions"):
@@ -49,7 +52,9 @@ def test_a_file_of_an_earlier_version_has_the_environments_unit(tmp_path):
     path = tmp_path / "policy.safetensors"
     damage(path, lambda tensors: [tensors.pop(name) for name in ("action_centre", "action_scale")])
     made = np.float32([[0.3], [1.7], [9.0]])
-    assert load_policy(path, PUSH).to_env(made).tolist() == np.float32([[0.3], [1.7], [2.0]]).tolist()
+    assert (
+        load_policy(path, PUSH).to_env(made).tolist() == np.float32([[0.3], [1.7], [2.0]]).tolist()
+    )
     assert policy_for(PUSH).to_env(made).tolist() == np.float32([[0.6], [2.0], [2.0]]).tolist()
 
 
@@ -137,7 +142,9 @@ def test_what_the_shield_foresees_comes_back_to_the_bit(tmp_path):
         np.testing.assert_array_equal(mine, saved)
     seen = np.linspace(-1, 1, 5, dtype=np.float32)[:, None]
     pushes = np.full((5, 1), 0.3, np.float32)
-    np.testing.assert_array_equal(ahead.follows(seen, pushes), policy.shield.ahead.follows(seen, pushes))
+    np.testing.assert_array_equal(
+        ahead.follows(seen, pushes), policy.shield.ahead.follows(seen, pushes)
+    )
     tensors = load(path.read_bytes())
     del tensors["ahead.spread"]
     path.write_bytes(save(tensors))

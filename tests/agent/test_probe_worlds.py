@@ -1,4 +1,5 @@
-"""The five probe worlds, and those where an episode is forced to end: the agent learns the answer that we know."""
+"""The five probe worlds, and those where an episode is forced to end:
+the agent learns the answer that we know."""
 
 import dataclasses
 
@@ -44,7 +45,9 @@ def train(task, config=PROBE, cost=None, seed=0, rounds=16, agent=None):
     agent = init_agent(np.random.default_rng(seed), task, config) if agent is None else agent
     env = task.make_env(config.num_envs)
     for index in range(rounds):
-        agent, info = forward_step(jax.random.fold_in(jax.random.key(seed), index), agent, task, env, cost, config)
+        agent, info = forward_step(
+            jax.random.fold_in(jax.random.key(seed), index), agent, task, env, cost, config
+        )
     return agent, info
 
 
@@ -92,7 +95,9 @@ def test_world_4_the_policy_learns_a_push_whatever_its_unit(task, best, near):
     config = dataclasses.replace(PROBE, entropy_bonus=0.0)
     agent, _ = train(task, config)
     policy = policy_of(agent, task, config)
-    mean = apply_policy(policy.layers, scale_observations(agent, np.zeros((1, 1), np.float32), config))
+    mean = apply_policy(
+        policy.layers, scale_observations(agent, np.zeros((1, 1), np.float32), config)
+    )
     assert float(policy.to_env(mean)[0, 0]) == pytest.approx(best, abs=near)
     assert policy.layers.log_std is not None
     assert float(policy.layers.log_std[0]) < -0.3  # it began at 0: less noise pays
@@ -117,7 +122,8 @@ def test_without_a_constraint_the_tempting_door_is_taken():
 @pytest.mark.parametrize("seed", range(3))
 def test_a_forbidden_door_is_unlearned(config, seed):
     task = worlds.tempting_door()
-    agent, _ = train(task, config, rounds=1, seed=seed)  # not for longer: a policy without doubts tries nothing else
+    # not for longer: a policy without doubts tries nothing else
+    agent, _ = train(task, config, rounds=1, seed=seed)
     tempted = chance_of_yes(agent, task, config, 0.0)[0]
     agent, info = train(task, config, cost=worlds.forbid_yes, seed=seed, agent=agent)
     assert tempted > 0.6
@@ -133,7 +139,8 @@ def test_a_forbidden_door_is_unlearned(config, seed):
 def test_forced_ends_are_counted():
     task = worlds.tempting_door()
     _, info = train(task, cost=worlds.forbid_yes, rounds=1)
-    # every forbidden step ends its episode, and here forbidden steps are the `yes` ones: cost 1 each
+    # every forbidden step ends its episode, and here forbidden steps are the
+    # `yes` ones: cost 1 each
     assert info.stopped_episodes == round(info.cost * info.steps) > 50
 
 
@@ -141,7 +148,8 @@ def test_forced_ends_are_counted():
 def test_a_forced_end_is_worse_than_any_life_so_nobody_seeks_it(seed):
     task = worlds.painful_life()
     agent, _ = train(task, cost=worlds.forbid_yes, seed=seed)
-    # steps cost 1 and 3 in turn, so a life costs about 2 a step: an end is worth less than that for ever
+    # steps cost 1 and 3 in turn, so a life costs about 2 a step:
+    # an end is worth less than that for ever
     assert -2.6 < agent.lowest_reward < -1.9
     assert chance_of_yes(agent, task, PROBE, -1.0, 1.0).max() < 0.1
 

@@ -1,4 +1,5 @@
-"""Rollouts and sampled trajectories: resets, ends, forbidden streaks, and Gymnasium's own environments."""
+"""Rollouts and sampled trajectories: resets, ends, forbidden streaks,
+and Gymnasium's own environments."""
 
 import gymnasium as gym
 import numpy as np
@@ -19,7 +20,9 @@ def uniform_policy(task):
     num_outputs = len(task.action_names)
     layers = ((np.zeros((num_seen, num_outputs), np.float32), np.zeros(num_outputs, np.float32)),)
     log_std = None if task.discrete else np.zeros(num_outputs, np.float32)
-    return Policy(layers=PolicyLayers(layers, log_std), moments=None, action_space=task.action_space)
+    return Policy(
+        layers=PolicyLayers(layers, log_std), moments=None, action_space=task.action_space
+    )
 
 
 def constant_policy(task, choice):
@@ -31,13 +34,19 @@ def constant_policy(task, choice):
 
 def config_for(steps, num_envs, respect=Respect.terminate, **terminate):
     return ForwardConfig(
-        num_envs=num_envs, rollout_steps=steps, minibatch=1, respect=respect, terminate=TerminateConfig(**terminate)
+        num_envs=num_envs,
+        rollout_steps=steps,
+        minibatch=1,
+        respect=respect,
+        terminate=TerminateConfig(**terminate),
     )
 
 
 def rollout_of(task, policy, steps, num_envs, cost=None, seed=0, **settings):
     stream = EnvStream(task.make_env(num_envs), seed=seed)
-    return collect_rollout(np.random.default_rng(seed), stream, policy, cost, config_for(steps, num_envs, **settings))
+    return collect_rollout(
+        np.random.default_rng(seed), stream, policy, cost, config_for(steps, num_envs, **settings)
+    )
 
 
 def test_ended_episodes_begin_again_and_the_state_they_ended_in_is_kept():
@@ -79,7 +88,10 @@ def test_a_rollout_goes_on_where_the_last_one_stopped():
     task = worlds.tempting_door()
     stream = EnvStream(task.make_env(1), seed=0)
     policy, rng = uniform_policy(task), np.random.default_rng(0)
-    ends = [collect_rollout(rng, stream, policy, None, config_for(4, 1)).truncated[:, 0].tolist() for _ in range(3)]
+    ends = [
+        collect_rollout(rng, stream, policy, None, config_for(4, 1)).truncated[:, 0].tolist()
+        for _ in range(3)
+    ]
     assert [end for part in ends for end in part] == [False] * 9 + [True] + [False] * 2
 
 
@@ -124,7 +136,9 @@ def test_remembered_noise_is_standard_normal_and_goes_on_in_one_direction():
 
 def test_the_lagrangian_form_counts_costs_and_ends_nothing():
     task = worlds.tempting_door()
-    rollout = rollout_of(task, uniform_policy(task), 12, 3, cost=worlds.forbid_yes, respect=Respect.lagrangian)
+    rollout = rollout_of(
+        task, uniform_policy(task), 12, 3, cost=worlds.forbid_yes, respect=Respect.lagrangian
+    )
     np.testing.assert_array_equal(rollout.costs, rollout.actions)
     assert 0 < rollout.costs.mean() < 1
     assert not rollout.stopped.any()
@@ -152,24 +166,33 @@ def test_the_policys_unit_is_half_of_the_action_space():
     assert unit.centre.tolist() == [0, 50, 0, 0, 0]
     assert unit.scale.tolist() == [1, 50, 1, 1, 1]
     assert action_unit(gym.spaces.Discrete(3)) is None
-    layers = PolicyLayers(((np.zeros((1, 5), np.float32), np.zeros(5, np.float32)),), np.zeros(5, np.float32))
+    layers = PolicyLayers(
+        ((np.zeros((1, 5), np.float32), np.zeros(5, np.float32)),), np.zeros(5, np.float32)
+    )
     policy = Policy(layers=layers, moments=None, action_space=space, unit=unit)
     made = np.float32([[-0.3, -0.5, 9, 9, 9], [3, 1.5, -9, 0.3, -9]])
     given = np.float32([[-0.3, 25, 5, 9, 2], [1, 100, -9, 0.3, 2]])
-    np.testing.assert_array_equal(policy.to_env(made), given)  # the first column to the bit: unit spaces are left alone
+    # the first column to the bit: unit spaces are left alone
+    np.testing.assert_array_equal(policy.to_env(made), given)
 
 
 def test_the_environment_the_cost_and_the_record_have_the_spaces_unit():
     task = worlds.valve_reward()
     config = config_for(50, 8)
     policy = policy_of(init_agent(np.random.default_rng(0), task, config), task, config)
-    rollout = rollout_of(task, policy, 50, 8, cost=lambda seen, actions: (actions[..., 0] > 50) * 0.25)
+    rollout = rollout_of(
+        task, policy, 50, 8, cost=lambda seen, actions: (actions[..., 0] > 50) * 0.25
+    )
     np.testing.assert_array_equal(rollout.env_actions, policy.to_env(rollout.actions))
     assert rollout.env_actions.min() == 0
     assert rollout.env_actions.max() == 100
     assert np.abs(rollout.actions).max() < 6
-    np.testing.assert_allclose(rollout.rewards, -(((rollout.env_actions[..., 0] - 70) / 50) ** 2), rtol=1e-4)
-    np.testing.assert_array_equal(rollout.costs, (rollout.env_actions[..., 0] > 50) * np.float32(0.25))
+    np.testing.assert_allclose(
+        rollout.rewards, -(((rollout.env_actions[..., 0] - 70) / 50) ** 2), rtol=1e-4
+    )
+    np.testing.assert_array_equal(
+        rollout.costs, (rollout.env_actions[..., 0] > 50) * np.float32(0.25)
+    )
 
 
 def test_sampled_trajectories_have_their_own_lengths():
@@ -200,14 +223,20 @@ def test_sampled_trajectories_stop_at_the_horizon():
 def test_the_same_seed_gives_the_same_bytes():
     task = worlds.countdown()
     first, second, other = (
-        sample_trajectories(np.random.default_rng(s), uniform_policy(task), task.make_env(8), task.horizon, seed=s)
+        sample_trajectories(
+            np.random.default_rng(s), uniform_policy(task), task.make_env(8), task.horizon, seed=s
+        )
         for s in (5, 5, 6)
     )
     assert first.observations.tobytes() == second.observations.tobytes()
     assert first.actions.tobytes() == second.actions.tobytes()
     assert first.observations.tobytes() != other.observations.tobytes()
     rollouts = [rollout_of(task, uniform_policy(task), 9, 3, seed=s) for s in (5, 5, 6)]
-    assert rollouts[0].actions.tobytes() == rollouts[1].actions.tobytes() != rollouts[2].actions.tobytes()
+    assert (
+        rollouts[0].actions.tobytes()
+        == rollouts[1].actions.tobytes()
+        != rollouts[2].actions.tobytes()
+    )
 
 
 def gymnasium_task(name):
@@ -216,7 +245,9 @@ def gymnasium_task(name):
     discrete = isinstance(single.action_space, gym.spaces.Discrete)
     return Task(
         name=name,
-        make_env=lambda n: SyncVectorEnv([lambda: gym.make(name)] * n, autoreset_mode=AutoresetMode.DISABLED),
+        make_env=lambda n: SyncVectorEnv(
+            [lambda: gym.make(name)] * n, autoreset_mode=AutoresetMode.DISABLED
+        ),
         observation_space=single.observation_space,
         action_space=single.action_space,
         observation_names=tuple(f"s{i}" for i in range(single.observation_space.shape[0])),
@@ -234,7 +265,9 @@ def test_gymnasiums_own_environments_work(name):
     starts = np.abs(rollout.observations[0])
     ended = rollout.terminated | rollout.truncated
     assert ended.any()
-    np.testing.assert_array_equal(rollout.observations[1:][~ended[:-1]], rollout.next_observations[:-1][~ended[:-1]])
+    np.testing.assert_array_equal(
+        rollout.observations[1:][~ended[:-1]], rollout.next_observations[:-1][~ended[:-1]]
+    )
     if name == "CartPole-v1":  # falls over, then begins within ±0.05 again
         assert starts.max() <= 0.05
         assert rollout.terminated.sum() > 3
@@ -243,7 +276,9 @@ def test_gymnasiums_own_environments_work(name):
     else:  # never falls: only cut, after 200 steps
         assert np.flatnonzero(rollout.truncated[:, 0]).tolist() == [199]
         assert not rollout.terminated.any()
-    samples = sample_trajectories(np.random.default_rng(0), policy, task.make_env(4), task.horizon, seed=1)
+    samples = sample_trajectories(
+        np.random.default_rng(0), policy, task.make_env(4), task.horizon, seed=1
+    )
     expected = samples.returns if name == "CartPole-v1" else np.full(4, 200)
     np.testing.assert_array_equal(samples.lengths, expected)  # CartPole pays 1 a step
 

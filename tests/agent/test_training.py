@@ -108,7 +108,9 @@ def test_two_good_measurements_in_a_row_make_it_done_and_the_tail_ends_it():
 def test_without_a_goal_only_the_budget_ends_it():
     state = judged_training(Training(AGENT, steps=999), Measurement(1e9, 0.0), None, 1_000, CONFIG)
     assert not state.finished
-    assert judged_training(state._replace(steps=1_000), Measurement(0.0, 0.0), None, 1_000, CONFIG).finished
+    assert judged_training(
+        state._replace(steps=1_000), Measurement(0.0, 0.0), None, 1_000, CONFIG
+    ).finished
 
 
 def test_the_goal_is_the_mean_less_its_standard_error():

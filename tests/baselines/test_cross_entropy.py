@@ -64,7 +64,8 @@ def test_descending_it_raises_zeta_on_demonstrations_and_lowers_it_on_samples():
         return cross_entropy(theta, demos, samples, jnp.ones(1), CONFIG)[0]
 
     slope = jax.grad(objective)(params(0.0, 0.0))
-    # d/dw: −(1 − σ(0))·1 on the demonstration, σ(0)·(−1) on the sample: −1 in all; the biases cancel
+    # d/dw: −(1 − σ(0))·1 on the demonstration, σ(0)·(−1) on the sample:
+    # −1 in all; the biases cancel
     np.testing.assert_allclose(slope[0][0], [[-1.0]], rtol=1e-6)
     np.testing.assert_allclose(slope[0][1], [0.0], atol=1e-7)
 

@@ -11,10 +11,14 @@ from icrl.types import Trajectories
 
 
 def no_env(num_envs: int) -> VectorEnv:
-    raise AssertionError(f"the constraint never simulates, yet {num_envs} environments were asked for")
+    raise AssertionError(
+        f"the constraint never simulates, yet {num_envs} environments were asked for"
+    )
 
 
-def box_task(observations: tuple[str, ...], actions: tuple[str, ...], name: str = "box", bound: float = 1.0) -> Task:
+def box_task(
+    observations: tuple[str, ...], actions: tuple[str, ...], name: str = "box", bound: float = 1.0
+) -> Task:
     return Task(
         name=name,
         make_env=no_env,
@@ -26,7 +30,9 @@ def box_task(observations: tuple[str, ...], actions: tuple[str, ...], name: str 
     )
 
 
-def discrete_task(observations: tuple[str, ...], actions: tuple[str, ...], name: str = "choices") -> Task:
+def discrete_task(
+    observations: tuple[str, ...], actions: tuple[str, ...], name: str = "choices"
+) -> Task:
     return Task(
         name=name,
         make_env=no_env,

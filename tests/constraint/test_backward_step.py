@@ -31,10 +31,14 @@ FEATURES = select_features(TASK, None, 20.0)
 
 def small_sets(seed: int = 0) -> tuple[Trajectories, Trajectories]:
     rng = np.random.default_rng(seed)
-    return random_trajectories(rng, 3, 4, 2, 1, shift=1.0), random_trajectories(rng, 4, 4, 2, 1, shift=-1.0)
+    return random_trajectories(rng, 3, 4, 2, 1, shift=1.0), random_trajectories(
+        rng, 4, 4, 2, 1, shift=-1.0
+    )
 
 
-def slow_steps(trajectories: Trajectories, features: Features, params: Any, config: BackwardConfig) -> Steps:
+def slow_steps(
+    trajectories: Trajectories, features: Features, params: Any, config: BackwardConfig
+) -> Steps:
     inputs = extract(features, trajectories.observations, trajectories.actions)
     return Steps(inputs, trajectories.mask, oracles.log_zeta(params, inputs, config.activation))
 
@@ -46,7 +50,9 @@ def test_two_updates_equal_the_slow_twin(weights: Weights) -> None:
     state = init_constraint(np.random.default_rng(1), FEATURES, config)
     w = np.array([1.0, 0.5, 0.0, 2.0])
     d, s = (slow_steps(x, FEATURES, state.params, config) for x in (demos, samples))
-    slow = oracles.adam(lambda p: oracles.loss(p, d, s, w, config), state.params, config.learning_rate, 2)
+    slow = oracles.adam(
+        lambda p: oracles.loss(p, d, s, w, config), state.params, config.learning_rate, 2
+    )
     after, info = backward_step(state, demos, samples, FEATURES, config, w)
     for a, b in zip(jax.tree.leaves(after.params), jax.tree.leaves(slow), strict=True):
         np.testing.assert_allclose(np.asarray(a), b, atol=1e-5)
@@ -56,14 +62,20 @@ def test_two_updates_equal_the_slow_twin(weights: Weights) -> None:
     log_omega = oracles.log_trajectory_weights(new, s.old_log_zeta, s.mask)
     assert info.kl_old_new == pytest.approx(oracles.kl_old_new(log_omega), rel=1e-2)
     assert info.kl_new_old == pytest.approx(oracles.kl_new_old(log_omega), rel=1e-2)
-    assert info.effective_sample_size == pytest.approx(oracles.effective_sample_size(log_omega), rel=1e-4)
+    assert info.effective_sample_size == pytest.approx(
+        oracles.effective_sample_size(log_omega), rel=1e-4
+    )
 
 
 def test_info_holds_plain_numbers_only() -> None:
     demos, samples = small_sets()
     config = BackwardConfig(updates=2, weights=Weights.none, hidden=(3,))
     _, info = backward_step(
-        init_constraint(np.random.default_rng(1), FEATURES, config), demos, samples, FEATURES, config
+        init_constraint(np.random.default_rng(1), FEATURES, config),
+        demos,
+        samples,
+        FEATURES,
+        config,
     )
     assert {type(value) for value in info} == {float, int, bool}
 
@@ -80,7 +92,8 @@ def test_same_inputs_give_the_same_bits() -> None:
 
 
 def far_sets() -> tuple[Trajectories, Trajectories]:
-    """Long trajectories in different places: one Adam step at the paper's rate moves their weights far apart."""
+    """Long trajectories in different places:
+    one Adam step at the paper's rate moves their weights far apart."""
     rng = np.random.default_rng(0)
     demos = random_trajectories(rng, 4, 192, 2, 1, shift=5.0, full=True)
     samples = random_trajectories(rng, 13, 192, 2, 1, full=True)
@@ -93,8 +106,12 @@ def far_sets() -> tuple[Trajectories, Trajectories]:
     )
 
 
-@pytest.mark.parametrize(("unit", "old_new", "new_old"), [(KLUnit.trajectory, 10.0, 2.5), (KLUnit.step, 0.01, None)])
-def test_an_overshooting_step_is_shortened_not_undone(unit: KLUnit, old_new: float, new_old: float | None) -> None:
+@pytest.mark.parametrize(
+    ("unit", "old_new", "new_old"), [(KLUnit.trajectory, 10.0, 2.5), (KLUnit.step, 0.01, None)]
+)
+def test_an_overshooting_step_is_shortened_not_undone(
+    unit: KLUnit, old_new: float, new_old: float | None
+) -> None:
     demos, samples = far_sets()
     limited = BackwardConfig(
         updates=10, learning_rate=0.01, max_kl_old_new=old_new, max_kl_new_old=new_old, kl_unit=unit
@@ -140,13 +157,18 @@ def test_limits_that_are_not_reached_change_nothing() -> None:
 
 
 def test_the_step_size_decays_with_the_round() -> None:
-    # Adam's first step moves a parameter by the step size: 1e-4 in the first round, 1e-4 · 0.5² = 2.5e-5 in the third
+    # Adam's first step moves a parameter by the step size:
+    # 1e-4 in the first round, 1e-4 · 0.5² = 2.5e-5 in the third
     demos, samples = small_sets()
     state = init_constraint(np.random.default_rng(0), FEATURES, GENTLE)
     sizes = []
     for rounds_done in (0, 2):
-        after, _ = backward_step(state._replace(rounds_done=rounds_done), demos, samples, FEATURES, GENTLE)
-        sizes.append(float(np.abs(np.asarray(after.params[1].bias) - np.asarray(state.params[1].bias)).max()))
+        after, _ = backward_step(
+            state._replace(rounds_done=rounds_done), demos, samples, FEATURES, GENTLE
+        )
+        sizes.append(
+            float(np.abs(np.asarray(after.params[1].bias) - np.asarray(state.params[1].bias)).max())
+        )
     assert sizes == pytest.approx([1e-4, 2.5e-5], rel=1e-2)
 
 
@@ -157,20 +179,26 @@ def test_two_backward_steps_trace_once() -> None:
         traces.append(1)
         return real(*arguments)
 
-    config = BackwardConfig(updates=2, hidden=(5,), max_kl_old_new=3.0)  # not used elsewhere, so not compiled yet
+    # not used elsewhere, so not compiled yet
+    config = BackwardConfig(updates=2, hidden=(5,), max_kl_old_new=3.0)
     state = init_constraint(np.random.default_rng(0), FEATURES, config)
     rng = np.random.default_rng(0)
     demos = random_trajectories(rng, 3, 7, 2, 1)
-    state, _ = backward_step(state, demos, random_trajectories(rng, 4, 8, 2, 1), FEATURES, config, objective=counted)
+    state, _ = backward_step(
+        state, demos, random_trajectories(rng, 4, 8, 2, 1), FEATURES, config, objective=counted
+    )
     after_first = len(traces)
-    state, _ = backward_step(state, demos, random_trajectories(rng, 4, 7, 2, 1), FEATURES, config, objective=counted)
+    state, _ = backward_step(
+        state, demos, random_trajectories(rng, 4, 7, 2, 1), FEATURES, config, objective=counted
+    )
     assert after_first > 0
     assert len(traces) == after_first  # 7 steps are padded to 8: the same shape
     assert state.rounds_done == 2
 
 
 @pytest.mark.parametrize(
-    ("length", "padded"), [(1, 1), (2, 2), (3, 3), (5, 6), (7, 8), (150, 192), (200, 256), (1000, 1024)]
+    ("length", "padded"),
+    [(1, 1), (2, 2), (3, 3), (5, 6), (7, 8), (150, 192), (200, 256), (1000, 1024)],
 )
 def test_padded_length(length: int, padded: int) -> None:
     assert padded_length(length) == padded
@@ -194,9 +222,9 @@ def test_a_limit_that_can_never_fire_is_an_error_with_the_way_out() -> None:
     with pytest.raises(InputError) as caught:
         check_limits(BackwardConfig(max_kl_new_old=2.5), 10)
     assert str(caught.value) == (
-        "backward.max_kl_new_old = 2.5 per trajectory can never fire: KL(new || old) estimated from 10 sampled "
-        "trajectories cannot exceed 2.303 per trajectory (log 10). Use at least 13 samples (num_samples), "
-        "a limit below 2.3, or no limit (None)."
+        "backward.max_kl_new_old = 2.5 per trajectory can never fire: KL(new || old) estimated "
+        "from 10 sampled trajectories cannot exceed 2.303 per trajectory (log 10). Use at least 13 "
+        "samples (num_samples), a limit below 2.3, or no limit (None)."
     )
 
 
@@ -214,7 +242,9 @@ def test_limits_that_can_fire_pass_up_to_the_cap() -> None:
 def test_limits_per_step_have_a_cap_per_step() -> None:
     config = BackwardConfig(max_kl_new_old=0.01, kl_unit=KLUnit.step)
     check_limits(config, 10, horizon=200)  # cap 2.303 / 200 = 0.0115
-    with pytest.raises(InputError, match=r"cannot exceed 0.002303 per step \(log 10 / 1000 steps\)"):
+    with pytest.raises(
+        InputError, match=r"cannot exceed 0.002303 per step \(log 10 / 1000 steps\)"
+    ):
         check_limits(config, 10, horizon=1000)
 
 
@@ -222,10 +252,14 @@ def test_bad_data_are_refused_with_the_place() -> None:
     demos, samples = small_sets()
     config = BackwardConfig(hidden=(3,))
     state = init_constraint(np.random.default_rng(0), FEATURES, config)
-    with pytest.raises(InputError, match=r"one evidence weight >= 0 for each of 4 .* got shape \(3,\)"):
+    with pytest.raises(
+        InputError, match=r"one evidence weight >= 0 for each of 4 .* got shape \(3,\)"
+    ):
         backward_step(state, demos, samples, FEATURES, config, np.ones(3))
     with pytest.raises(InputError, match=r"one evidence weight >= 0"):
         backward_step(state, demos, samples, FEATURES, config, np.array([1.0, -1.0, 1.0, 1.0]))
     samples.observations[2, 0, 1] = np.nan
-    with pytest.raises(InputError, match=r"samples: 1 values .* first is 'y' in trajectory 2 at step 0"):
+    with pytest.raises(
+        InputError, match=r"samples: 1 values .* first is 'y' in trajectory 2 at step 0"
+    ):
         backward_step(state, demos, samples, FEATURES, config)

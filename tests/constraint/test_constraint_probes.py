@@ -1,4 +1,7 @@
-"""Probe worlds, made by hand: what zeta must and must not forbid. One constant observation, three actions."""
+"""Probe worlds, made by hand: what zeta must and must not forbid.
+
+One constant observation, three actions.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +18,11 @@ WALK, DOOR, WAIT = 0, 1, 2
 
 
 def learn(
-    demos: Trajectories, samples: Trajectories, seed: int, config: BackwardConfig, weights: np.ndarray | None = None
+    demos: Trajectories,
+    samples: Trajectories,
+    seed: int,
+    config: BackwardConfig,
+    weights: np.ndarray | None = None,
 ) -> np.ndarray:
     """Feasibility of (walk, door, wait) after ten rounds with the same samples."""
     # every world has 4 x 4 steps, so that each config is compiled once
@@ -37,7 +44,9 @@ def test_forbidden_door_is_found(config: BackwardConfig) -> None:
     """The samples take the rich door often, the demonstrations never."""
     demos = choices([[WALK, WAIT, WALK, WALK]] * 4)
     honest = [WALK, WAIT, WALK, WALK]
-    samples = choices([[DOOR, DOOR, WALK, DOOR], [WALK, DOOR, DOOR, WAIT], [DOOR, WALK, DOOR, DOOR], honest])
+    samples = choices(
+        [[DOOR, DOOR, WALK, DOOR], [WALK, DOOR, DOOR, WAIT], [DOOR, WALK, DOOR, DOOR], honest]
+    )
     for seed in range(3):
         walk, door, wait = learn(demos, samples, seed, config)
         assert door < 0.2
@@ -47,7 +56,8 @@ def test_forbidden_door_is_found(config: BackwardConfig) -> None:
 
 @pytest.mark.parametrize("config", CONFIGS, ids=["none", "trajectory", "step"])
 def test_innocent_dislike_stays_feasible(config: BackwardConfig) -> None:
-    """The demonstrations never wait because it pays less; samples that wait earn less and so are no evidence."""
+    """The demonstrations never wait because it pays less;
+    samples that wait earn less and so are no evidence."""
     demos = choices([[WALK] * 4] * 4)
     samples = choices([[WAIT] * 4, [WAIT, WAIT, WALK, WAIT], [WALK] * 4, [WALK] * 4])
     weights = np.array([0.0, 0.0, 1.0, 1.0])

@@ -1,8 +1,9 @@
-"""In a world small enough to list every trajectory, the estimates equal the exact MaxEnt quantities.
+"""In a world small enough to list every trajectory,
+the estimates equal the exact MaxEnt quantities.
 
-3 states, 2 actions, horizon 4, deterministic: 16 trajectories, π_θ(τ) = exp(r(τ)) ζ_θ(τ) / Z_θ. Rewards are logarithms
-of integers and ζ_θ̄ is in quarters, so π_θ̄ has integer odds and a finite S holds each trajectory
-exactly as often as it should.
+3 states, 2 actions, horizon 4, deterministic: 16 trajectories, π_θ(τ) = exp(r(τ)) ζ_θ(τ) / Z_θ.
+Rewards are logarithms of integers and ζ_θ̄ is in quarters, so π_θ̄ has integer odds and a finite S
+holds each trajectory exactly as often as it should.
 """
 
 import itertools
@@ -74,7 +75,9 @@ def finite_differences(theta: Array) -> Array:
         nudge = np.zeros_like(theta)
         nudge[i] = 1e-6
         up, down = table_log_zeta(theta + nudge), table_log_zeta(theta - nudge)
-        difference = exact_log_likelihood(up[STATES, ACTIONS]) - exact_log_likelihood(down[STATES, ACTIONS])
+        difference = exact_log_likelihood(up[STATES, ACTIONS]) - exact_log_likelihood(
+            down[STATES, ACTIONS]
+        )
         gradient[i] = difference / 2e-6
     return gradient
 
@@ -97,12 +100,16 @@ network_gradient = jax.jit(jax.grad(loss, has_aux=True), static_argnums=4)
 @jax.jit
 @jax.value_and_grad
 def gain_and_gradient(theta: Any) -> Any:
-    return log_likelihood_gain(log_omega(theta, DEMOS), log_omega(theta, SAMPLES), jnp.ones(len(SAMPLES)))
+    return log_likelihood_gain(
+        log_omega(theta, DEMOS), log_omega(theta, SAMPLES), jnp.ones(len(SAMPLES))
+    )
 
 
 def test_the_samples_hold_each_trajectory_as_often_as_the_old_policy_draws_it() -> None:
     frequencies = np.bincount(SAMPLES, minlength=16) / len(SAMPLES)
-    np.testing.assert_allclose(frequencies, exact_policy(table_log_zeta(OLD_THETA)[STATES, ACTIONS]), rtol=1e-12)
+    np.testing.assert_allclose(
+        frequencies, exact_policy(table_log_zeta(OLD_THETA)[STATES, ACTIONS]), rtol=1e-12
+    )
 
 
 @settings(deadline=None, max_examples=30)
@@ -119,7 +126,9 @@ def test_both_kls_are_exact(theta: Array) -> None:
 @settings(deadline=None, max_examples=30)
 @given(TABLES)
 def test_the_gain_and_its_gradient_are_those_of_the_exact_log_likelihood(theta: Array) -> None:
-    new, old = (exact_log_likelihood(table_log_zeta(table)[STATES, ACTIONS]) for table in (theta, OLD_THETA))
+    new, old = (
+        exact_log_likelihood(table_log_zeta(table)[STATES, ACTIONS]) for table in (theta, OLD_THETA)
+    )
     with jax.enable_x64(True):
         value, gradient = gain_and_gradient(jnp.asarray(theta))
     assert float(value) == pytest.approx(new - old, abs=1e-9)
@@ -135,14 +144,17 @@ def step_gradient(theta: Array) -> Array:
         old = jnp.asarray(table_log_zeta(OLD_THETA))[STATES[SAMPLES], ACTIONS[SAMPLES]]
         config, mask = BackwardConfig(weights=Weights.step), jnp.asarray(MASK[SAMPLES])
         against = sample_evidence(on_samples, old, mask, jnp.ones(len(SAMPLES)), config)
-        return jnp.mean(jnp.sum(log_zeta[STATES[DEMOS], ACTIONS[DEMOS]], axis=1)) - HORIZON * against
+        return (
+            jnp.mean(jnp.sum(log_zeta[STATES[DEMOS], ACTIONS[DEMOS]], axis=1)) - HORIZON * against
+        )
 
     with jax.enable_x64(True):
         return np.asarray(jax.jit(jax.grad(objective))(jnp.asarray(theta)))
 
 
 def test_step_weights_are_exact_only_where_nothing_moved() -> None:
-    """fidelity F2: per-step weights leave out Z_θ / Z_θ̄, so their gradient is biased away from θ̄."""
+    """fidelity F2: per-step weights leave out Z_θ / Z_θ̄,
+    so their gradient is biased away from θ̄."""
     np.testing.assert_allclose(step_gradient(OLD_THETA), finite_differences(OLD_THETA), atol=1e-7)
     moved = OLD_THETA + 2.0
     exact, biased = finite_differences(moved), step_gradient(moved)
@@ -154,14 +166,16 @@ def test_step_weights_are_exact_only_where_nothing_moved() -> None:
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_loss_of_a_network_descends_the_exact_log_likelihood(seed: int) -> None:
-    """With evidence weights π_θ̄(τ) on the listed trajectories, loss' gradient = -L'/T for zeta as an MLP."""
+    """With evidence weights π_θ̄(τ) on the listed trajectories,
+    loss' gradient = -L'/T for zeta as an MLP."""
     rng = np.random.default_rng(seed)
     old_params, params = init_params(rng, 5, (4,)), init_params(rng, 5, (4,))
     inputs = np.concatenate([np.eye(3)[STATES], np.eye(2)[ACTIONS]], axis=-1)  # [16, 4, 5]
     old = oracles.log_zeta(old_params, inputs, Activation.tanh)
     samples, demos = Steps(inputs, MASK, old), Steps(inputs[DEMOS], MASK[DEMOS], old[DEMOS])
     slow = oracles.numerical_gradient(
-        lambda p: -exact_log_likelihood(oracles.log_zeta(p, inputs, Activation.tanh)) / HORIZON, params
+        lambda p: -exact_log_likelihood(oracles.log_zeta(p, inputs, Activation.tanh)) / HORIZON,
+        params,
     )
     config = BackwardConfig(weights=Weights.trajectory, sparsity=0.0)
     with jax.enable_x64(True):

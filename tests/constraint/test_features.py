@@ -33,7 +33,8 @@ def test_unbounded_actions_are_clipped_like_observations() -> None:
 
 
 def test_extract_by_hand() -> None:
-    # task [x, y | left, right]; zeta sees (right, x); x is clipped to 2; action 1 is "right" = [0, 1]
+    # task [x, y | left, right]; zeta sees (right, x); x is clipped to 2;
+    # action 1 is "right" = [0, 1]
     features = select_features(discrete_task(("x", "y"), ("left", "right")), ("right", "x"), 2.0)
     inputs = extract(features, np.array([[3.0, 9.0], [-1.0, 9.0]]), np.array([1, 0]))
     np.testing.assert_array_equal(inputs, [[1.0, 2.0], [0.0, -1.0]])
@@ -42,14 +43,21 @@ def test_extract_by_hand() -> None:
 
 @pytest.mark.parametrize("names", [None, ("y",), ("push", "x"), ("y", "pull", "x")])
 @pytest.mark.parametrize("discrete", [False, True])
-def test_extract_equals_its_slow_twin_in_both_namespaces(names: tuple[str, ...] | None, discrete: bool) -> None:
+def test_extract_equals_its_slow_twin_in_both_namespaces(
+    names: tuple[str, ...] | None, discrete: bool
+) -> None:
     rng = np.random.default_rng(0)
     make = discrete_task if discrete else box_task
     features = select_features(make(("x", "y"), ("push", "pull")), names, 1.5)
     observations = rng.normal(0, 3, (2, 3, 2)).astype(np.float32)
-    actions = rng.integers(0, 2, (2, 3)) if discrete else rng.normal(0, 3, (2, 3, 2)).astype(np.float32)
+    actions = (
+        rng.integers(0, 2, (2, 3)) if discrete else rng.normal(0, 3, (2, 3, 2)).astype(np.float32)
+    )
     slow = np.array(
-        [[oracles.extract(features, observations[i, j], actions[i, j]) for j in range(3)] for i in range(2)]
+        [
+            [oracles.extract(features, observations[i, j], actions[i, j]) for j in range(3)]
+            for i in range(2)
+        ]
     )
     np.testing.assert_allclose(extract(features, observations, actions), slow, rtol=1e-6)
     with jax.numpy_rank_promotion("raise"):
@@ -76,7 +84,10 @@ def test_match_finds_features_by_name_and_keeps_the_trained_bounds() -> None:
 
 def test_match_names_what_is_missing_and_what_there_is() -> None:
     learned = select_features(box_task(("x_position",), ("push",)), ("x_position",), 20.0)
-    with pytest.raises(InputError, match=r"looks at x_position, which task 'maze' does not have; it has x_pos, y_pos"):
+    with pytest.raises(
+        InputError,
+        match=r"looks at x_position, which task 'maze' does not have; it has x_pos, y_pos",
+    ):
         match(learned, box_task(("x_pos", "y_pos"), ("push",), name="maze"))
 
 
@@ -89,7 +100,9 @@ def test_match_refuses_a_feature_of_another_kind() -> None:
 def numbered(observations: int, actions: int, named: tuple[str, ...] = ()) -> Task:
     """A task whose features nobody named, or only its first observations."""
     seen = named or tuple(f"obs[{i}]" for i in range(observations))
-    return discrete_task(seen, tuple(f"action[{i}]" for i in range(actions)), name=f"{observations}-{actions}")
+    return discrete_task(
+        seen, tuple(f"action[{i}]" for i in range(actions)), name=f"{observations}-{actions}"
+    )
 
 
 @pytest.mark.parametrize("names", [None, ("obs[0]",), ("action[1]",), ("action[0]", "obs[1]")])
@@ -99,7 +112,10 @@ def test_numbers_are_no_names_and_match_only_among_as_many(
 ) -> None:
     learned = select_features(numbered(4, 2), names, 20.0)
     assert match(learned, numbered(4, 2)) == learned
-    wanted = r"learned on 4 observations and 2 choices, task '\d-\d' has \d observations.*\[\d\].*feature_names"
+    wanted = (
+        r"learned on 4 observations and 2 choices, task '\d-\d' has \d "
+        r"observations.*\[\d\].*feature_names"
+    )
     with pytest.raises(InputError, match=wanted):
         match(learned, numbered(*other))
 
@@ -107,7 +123,8 @@ def test_numbers_are_no_names_and_match_only_among_as_many(
 def test_numbers_of_actions_of_another_kind_do_not_match() -> None:
     learned = select_features(numbered(1, 1), ("obs[0]",), 20.0)
     with pytest.raises(
-        InputError, match="1 observations and 1 choices, task 'box' has 1 observations and 1 continuous"
+        InputError,
+        match="1 observations and 1 choices, task 'box' has 1 observations and 1 continuous",
     ):
         match(learned, box_task(("obs[0]",), ("action[0]",)))
 
@@ -115,7 +132,10 @@ def test_numbers_of_actions_of_another_kind_do_not_match() -> None:
 def test_numbered_actions_beside_named_observations_ask_for_as_many_actions() -> None:
     learned = select_features(numbered(2, 2, ("x", "y")), ("y", "action[1]"), 20.0)
     assert match(learned, numbered(3, 2, ("speed", "x", "y"))).columns == (2, 4)
-    with pytest.raises(InputError, match=r"has 2 observations and 3 choices, and action\[1\] are numbers, not names"):
+    with pytest.raises(
+        InputError,
+        match=r"has 2 observations and 3 choices, and action\[1\] are numbers, not names",
+    ):
         match(learned, numbered(2, 3, ("x", "y")))
 
 

@@ -21,7 +21,9 @@ from icrl.constraint.network import Layer, init_params
 from icrl.errors import InputError
 
 
-def make(activation: Activation = Activation.tanh, names: tuple[str, ...] | None = ("y", "push")) -> LearnedConstraint:
+def make(
+    activation: Activation = Activation.tanh, names: tuple[str, ...] | None = ("y", "push")
+) -> LearnedConstraint:
     features = select_features(box_task(("x", "y"), ("push",), bound=0.3), names, 20.0)
     return LearnedConstraint(
         features=features,
@@ -40,7 +42,9 @@ def test_feasibility_equals_the_slow_twin() -> None:
     constraint = make()
     pairs = zip(OBSERVATIONS, ACTIONS, strict=True)
     inputs = [oracles.extract(constraint.features, s, a) for s, a in pairs]
-    slow = np.exp([oracles.log_sigmoid(oracles.logit(constraint.params, x, Activation.tanh)) for x in inputs])
+    slow = np.exp(
+        [oracles.log_sigmoid(oracles.logit(constraint.params, x, Activation.tanh)) for x in inputs]
+    )
     zeta = constraint.feasibility(OBSERVATIONS, ACTIONS)
     np.testing.assert_allclose(zeta, slow, rtol=1e-5)
     np.testing.assert_allclose(constraint.cost(OBSERVATIONS, ACTIONS), 1 - zeta)
@@ -66,10 +70,14 @@ def test_round_trip_to_the_bit(tmp_path: Path, activation: Activation) -> None:
         assert mine.bias.tobytes() == theirs.bias.tobytes()
     assert loaded.features == constraint.features
     assert (loaded.activation, loaded.threshold, loaded.card) == (activation, 0.4, constraint.card)
-    np.testing.assert_array_equal(loaded.logits(OBSERVATIONS, ACTIONS), constraint.logits(OBSERVATIONS, ACTIONS))
+    np.testing.assert_array_equal(
+        loaded.logits(OBSERVATIONS, ACTIONS), constraint.logits(OBSERVATIONS, ACTIONS)
+    )
     loaded.save(tmp_path / "again")
     for name in (TENSORS, CARD):
-        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "deep" / "constraint" / name).read_bytes()
+        assert (tmp_path / "again" / name).read_bytes() == (
+            tmp_path / "deep" / "constraint" / name
+        ).read_bytes()
     assert sorted(path.name for path in (tmp_path / "again").iterdir()) == [CARD, TENSORS]
 
 
@@ -83,7 +91,8 @@ def test_neither_loading_nor_calling_imports_jax(tmp_path: Path) -> None:
     make().save(tmp_path)
     code = (
         "import sys; import numpy as np; from icrl.constraint.learned import load_constraint\n"
-        f"zeta = load_constraint({str(tmp_path)!r}).feasibility(np.ones((3, 2)), np.zeros((3, 1)))\n"
+        f"zeta = load_constraint({str(tmp_path)!r}).feasibility(np.ones((3, 2)), np.zeros((3, "
+        "1)))\n"
         "assert zeta.shape == (3,)\n"
         "heavy = {'jax', 'jaxlib', 'optax', 'mujoco', 'matplotlib', 'torch'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
@@ -97,12 +106,15 @@ def test_a_saved_constraint_is_used_where_no_simulator_is_installed(tmp_path: Pa
     constraint.save(tmp_path)
     code = (
         "import sys\n"
-        "for name in ('gymnasium', 'jax', 'mujoco'): sys.modules[name] = None  # importing one of them raises\n"
+        "for name in ('gymnasium', 'jax', 'mujoco'): sys.modules[name] = None  # importing one of "
+        "them raises\n"
         "import numpy as np, icrl\n"
         f"constraint = icrl.load_constraint({str(tmp_path)!r})\n"
         "observations, actions = np.ones((3, 2)), np.zeros((3, 1))\n"
-        "zeta, cost = constraint.feasibility(observations, actions), constraint.cost(observations, actions)\n"
-        "assert np.array_equal(cost, 1 - zeta) and constraint.is_feasible(observations, actions).shape == (3,)\n"
+        "zeta, cost = constraint.feasibility(observations, actions), constraint.cost(observations, "
+        "actions)\n"
+        "assert np.array_equal(cost, 1 - zeta) and constraint.is_feasible(observations, "
+        "actions).shape == (3,)\n"
         "icrl.Shield(constraint=constraint).first_feasible(observations[0], actions)\n"
         "print(float(zeta[0]))\n"
     )
@@ -131,14 +143,19 @@ def test_for_task_judges_the_same_features_elsewhere() -> None:
 
 def test_wrong_calls_are_refused_with_the_numbers() -> None:
     constraint = make()
-    with pytest.raises(InputError, match=r"observations \[..., 2\] and actions \[..., 1\].* got \[7, 3\] and \[7, 1\]"):
+    with pytest.raises(
+        InputError,
+        match=r"observations \[..., 2\] and actions \[..., 1\].* got \[7, 3\] and \[7, 1\]",
+    ):
         constraint.feasibility(np.zeros((7, 3)), ACTIONS)
     with pytest.raises(InputError, match=r"got \[7, 2\] and \[6, 1\]"):
         constraint.feasibility(OBSERVATIONS, ACTIONS[:6])
     with pytest.raises(InputError, match="cannot judge NaN: found it in y"):
         constraint.feasibility(np.array([np.nan, np.nan]), np.zeros(1))
     features = select_features(discrete_task(("x",), ("left", "right")), None, 20.0)
-    chooser = replace(constraint, features=features, params=init_params(np.random.default_rng(0), 3, (2,)))
+    chooser = replace(
+        constraint, features=features, params=init_params(np.random.default_rng(0), 3, (2,))
+    )
     with pytest.raises(InputError, match=r"actions in 0..1, got 0..2"):
         chooser.feasibility(np.zeros((2, 1)), np.array([0, 2]))
     with pytest.raises(InputError, match=r"integer actions in 0..1, got dtype float64"):
@@ -153,7 +170,9 @@ def test_inconsistent_constraints_cannot_be_built() -> None:
     with pytest.raises(InputError, match="must end in 1 logit, got 4"):
         replace(constraint, params=(first, second))
     with pytest.raises(InputError, match=r"layer 1 .* not finite"):
-        replace(constraint, params=(first, second._replace(bias=np.full(4, np.nan, np.float32)), last))
+        replace(
+            constraint, params=(first, second._replace(bias=np.full(4, np.nan, np.float32)), last)
+        )
     with pytest.raises(InputError, match="float32"):
         replace(constraint, params=(first, second, last._replace(bias=np.zeros(1))))
     with pytest.raises(InputError, match=r"threshold must be in \(0, 1\), got 1.0"):
@@ -172,7 +191,9 @@ def test_missing_files_are_named(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [TENSORS, CARD])
-@pytest.mark.parametrize("content", [b"", b"{}", b"[1, 2]", b"PK\x03\x04 a zip", b"\xff" * 100, b'{"definition": 3}'])
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b"[1, 2]", b"PK\x03\x04 a zip", b"\xff" * 100, b'{"definition": 3}']
+)
 def test_foreign_files_are_refused(tmp_path: Path, name: str, content: bytes) -> None:
     make().save(tmp_path)
     (tmp_path / name).write_bytes(content)
@@ -191,7 +212,9 @@ def test_a_card_of_another_format_or_other_sizes_is_refused(tmp_path: Path) -> N
     card = json.loads(text)
     card["definition"]["layer_sizes"] = [2, 6, 4, 1]
     (tmp_path / CARD).write_text(json.dumps(card))
-    with pytest.raises(InputError, match=r"sizes \[2, 6, 4, 1\], the file holds weights of shapes \[\[2, 5\]"):
+    with pytest.raises(
+        InputError, match=r"sizes \[2, 6, 4, 1\], the file holds weights of shapes \[\[2, 5\]"
+    ):
         load_constraint(tmp_path)
 
 
@@ -208,14 +231,19 @@ def test_values_that_are_not_finite_are_refused(tmp_path: Path) -> None:
     tensors = load_file(tmp_path / TENSORS)
     tensors["layer1.bias"][0] = np.inf
     save_file(tensors, tmp_path / TENSORS)
-    with pytest.raises(InputError, match="layer 1 of the constraint holds values that are not finite"):
+    with pytest.raises(
+        InputError, match="layer 1 of the constraint holds values that are not finite"
+    ):
         load_constraint(tmp_path)
 
 
 @settings(deadline=None, max_examples=100)
 @given(data=st.data())
-def test_damage_is_refused_or_harmless(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    """One flipped bit or a cut anywhere in either file: an `InputError`, or the same function as before."""
+def test_damage_is_refused_or_harmless(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """One flipped bit or a cut anywhere in either file:
+    an `InputError`, or the same function as before."""
     directory = tmp_path_factory.mktemp("damaged")
     constraint = make()
     constraint.save(directory)
@@ -233,4 +261,6 @@ def test_damage_is_refused_or_harmless(tmp_path_factory: pytest.TempPathFactory,
         return
     assert loaded.features == constraint.features
     assert loaded.threshold == constraint.threshold
-    np.testing.assert_array_equal(loaded.logits(OBSERVATIONS, ACTIONS), constraint.logits(OBSERVATIONS, ACTIONS))
+    np.testing.assert_array_equal(
+        loaded.logits(OBSERVATIONS, ACTIONS), constraint.logits(OBSERVATIONS, ACTIONS)
+    )

@@ -17,7 +17,9 @@ fast_loss = jax.jit(loss, static_argnums=4)
 fast_gradient = jax.jit(jax.grad(loss, has_aux=True), static_argnums=4)
 
 
-def steps(rng: np.random.Generator, old: Params, n: int, t: int, activation: Activation = Activation.tanh) -> Steps:
+def steps(
+    rng: np.random.Generator, old: Params, n: int, t: int, activation: Activation = Activation.tanh
+) -> Steps:
     inputs = rng.normal(size=(n, t, 3))
     mask = np.arange(t)[None, :] < rng.integers(1, t + 1, n)[:, None]
     return Steps(inputs, mask, oracles.log_zeta(old, inputs, activation))
@@ -25,10 +27,15 @@ def steps(rng: np.random.Generator, old: Params, n: int, t: int, activation: Act
 
 def on_jax(tree: Any) -> Any:
     """As float64 (inside `enable_x64`)."""
-    return jax.tree.map(lambda x: jnp.asarray(x) if np.asarray(x).dtype == bool else jnp.asarray(x, jnp.float64), tree)
+    return jax.tree.map(
+        lambda x: jnp.asarray(x) if np.asarray(x).dtype == bool else jnp.asarray(x, jnp.float64),
+        tree,
+    )
 
 
-def make(seed: int, activation: Activation = Activation.tanh) -> tuple[Params, Steps, Steps, np.ndarray]:
+def make(
+    seed: int, activation: Activation = Activation.tanh
+) -> tuple[Params, Steps, Steps, np.ndarray]:
     rng = np.random.default_rng(seed)
     old, new = init_params(rng, 3, (4,)), init_params(rng, 3, (4,))
     demos, samples = steps(rng, old, 3, 5, activation), steps(rng, old, 4, 6, activation)
@@ -84,11 +91,17 @@ def test_padding_and_order_change_nothing(weights: Weights) -> None:
 
 
 def test_gain_by_hand() -> None:
-    # mean of demo log ω = (log 2 + log 8) / 2 = log 4; ω on S = (1, 3), weights (1, 1): ω̄ = 2; gain = log 4 - log 2
+    # mean of demo log ω = (log 2 + log 8) / 2 = log 4; ω on S = (1, 3), weights (1, 1): ω̄ = 2;
+    # gain = log 4 - log 2
     demo, sample = jnp.log(jnp.array([2.0, 8.0])), jnp.log(jnp.array([1.0, 3.0]))
-    assert float(log_likelihood_gain(demo, sample, jnp.ones(2))) == pytest.approx(math.log(2), rel=1e-6)
-    # weights (1, 0) leave only ω = 1: gain = log 4 - log 1; and the share, not the size, of a weight counts
-    assert float(log_likelihood_gain(demo, sample, jnp.array([0.3, 0.0]))) == pytest.approx(math.log(4), rel=1e-6)
+    assert float(log_likelihood_gain(demo, sample, jnp.ones(2))) == pytest.approx(
+        math.log(2), rel=1e-6
+    )
+    # weights (1, 0) leave only ω = 1: gain = log 4 - log 1;
+    # and the share, not the size, of a weight counts
+    assert float(log_likelihood_gain(demo, sample, jnp.array([0.3, 0.0]))) == pytest.approx(
+        math.log(4), rel=1e-6
+    )
 
 
 def test_without_evidence_the_samples_say_nothing_and_gradients_stay_finite() -> None:
@@ -105,7 +118,8 @@ def test_sample_evidence_by_hand() -> None:
     w = jnp.array([1.0, 0.5])
     config = BackwardConfig()
     assert float(sample_evidence(log_zeta, log_zeta, mask, w, config)) == pytest.approx(-5 / 3)
-    # weights.step with ζ̄ twice as small: ω = 2 everywhere, so twice that; its ω is not differentiated
+    # weights.step with ζ̄ twice as small: ω = 2 everywhere, so twice that;
+    # its ω is not differentiated
     config = BackwardConfig(weights=Weights.step)
     old = log_zeta - math.log(2)
     value, slope = jax.value_and_grad(sample_evidence)(log_zeta, old, mask, w, config)

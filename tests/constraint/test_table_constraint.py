@@ -67,7 +67,11 @@ def test_round_trip_to_the_bit(tmp_path: Path, make):
     loaded = load_constraint(tmp_path / "a")
     assert loaded.table.rows.tobytes() == constraint.table.rows.tobytes()
     assert loaded.table.feasibility.tobytes() == constraint.table.feasibility.tobytes()
-    assert (loaded.features, loaded.threshold, loaded.card) == (constraint.features, 0.5, constraint.card)
+    assert (loaded.features, loaded.threshold, loaded.card) == (
+        constraint.features,
+        0.5,
+        constraint.card,
+    )
     assert json.loads((tmp_path / "a" / CARD).read_text())["definition"]["kind"] == "table"
     loaded.save(tmp_path / "b")
     for name in (TENSORS, CARD):
@@ -87,14 +91,20 @@ def test_a_card_without_a_kind_is_a_network(tmp_path: Path):
     card = json.loads((tmp_path / CARD).read_text())
     assert card["definition"].pop("kind") == "network"
     (tmp_path / CARD).write_text(json.dumps(card))
-    with pytest.raises(InputError, match="checksum"):  # parsed as a network; only the checksum minds
+    # parsed as a network; only the checksum minds
+    with pytest.raises(InputError, match="checksum"):
         load_constraint(tmp_path)
 
 
 def test_a_table_of_other_sizes_than_the_card_says_is_refused(tmp_path: Path):
     over_states().save(tmp_path)
-    save_file({"table.rows": np.zeros((1, 2), np.float32), "table.feasibility": np.full((1, 1), 0.5, np.float32)},
-              tmp_path / TENSORS)  # fmt: skip
+    save_file(
+        {
+            "table.rows": np.zeros((1, 2), np.float32),
+            "table.feasibility": np.full((1, 1), 0.5, np.float32),
+        },
+        tmp_path / TENSORS,
+    )
     with pytest.raises(InputError, match=r"\[3, 2, 1\], the file holds \[1, 2, 1\]"):
         load_constraint(tmp_path)
     save_file({"table.rows": np.zeros((1, 2), np.float32)}, tmp_path / TENSORS)
@@ -121,4 +131,7 @@ def test_a_constraint_is_a_network_or_a_table():
     with pytest.raises(InputError, match="not both"):
         replace(constraint, params=init_params(np.random.default_rng(0), 2, (3,)))
     with pytest.raises(InputError, match="1 features"):
-        replace(constraint, features=select_features(box_task(("x", "y"), ("push",), bound=0.3), ("x",), 20.0))
+        replace(
+            constraint,
+            features=select_features(box_task(("x", "y"), ("push",), bound=0.3), ("x",), 20.0),
+        )

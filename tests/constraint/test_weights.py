@@ -46,7 +46,8 @@ def test_weights_and_kls_by_hand() -> None:
 
 
 def test_trajectory_weight_by_hand() -> None:
-    # two real steps, 0.5 / 0.25 and 0.5 / 1: log ω = log 2 - log 2 = 0; the padded third step is ignored
+    # two real steps, 0.5 / 0.25 and 0.5 / 1: log ω = log 2 - log 2 = 0;
+    # the padded third step is ignored
     new, old = jnp.log(jnp.array([[0.5, 0.5, 0.9]])), jnp.log(jnp.array([[0.25, 1.0, 0.1]]))
     mask = jnp.array([[True, True, False]])
     assert float(log_trajectory_weights(new, old, mask)[0]) == pytest.approx(0.0, abs=1e-6)
@@ -57,7 +58,9 @@ def test_trajectory_weight_by_hand() -> None:
 @given(LOG_ZETAS, st.integers(0, 20))
 def test_nothing_moved_means_weights_one_and_kls_zero(log_zeta: np.ndarray, seed: int) -> None:
     with jax.enable_x64(True):
-        log_omega = log_trajectory_weights(jnp.asarray(log_zeta), jnp.asarray(log_zeta), jnp.asarray(random_mask(seed)))
+        log_omega = log_trajectory_weights(
+            jnp.asarray(log_zeta), jnp.asarray(log_zeta), jnp.asarray(random_mask(seed))
+        )
         assert np.all(np.asarray(log_omega) == 0)
         assert np.all(np.asarray(step_weights(jnp.asarray(log_zeta), jnp.asarray(log_zeta))) == 1)
         assert float(kl_old_new(log_omega)) == pytest.approx(0, abs=1e-12)
@@ -103,5 +106,9 @@ def test_the_reverse_kl_saturates_at_log_n_however_far_zeta_moves() -> None:
 def test_kls_do_not_lose_digits_to_a_common_factor() -> None:
     log_omega = np.array([0.0, 0.25, 0.5], np.float32)
     shifted = jnp.asarray(log_omega - np.float32(16384))  # exact in float32
-    assert float(kl_new_old(shifted)) == pytest.approx(oracles.kl_new_old(log_omega.tolist()), abs=1e-6)
-    assert float(kl_old_new(shifted)) == pytest.approx(oracles.kl_old_new(log_omega.tolist()), abs=1e-6)
+    assert float(kl_new_old(shifted)) == pytest.approx(
+        oracles.kl_new_old(log_omega.tolist()), abs=1e-6
+    )
+    assert float(kl_old_new(shifted)) == pytest.approx(
+        oracles.kl_old_new(log_omega.tolist()), abs=1e-6
+    )

@@ -12,7 +12,9 @@ from icrl.constraint.network import Layer, init_params, log_feasibility, logits
 
 @pytest.mark.parametrize("activation", list(Activation))
 @pytest.mark.parametrize("hidden", [(4,), (5, 3)])
-def test_both_namespaces_equal_the_slow_twin(activation: Activation, hidden: tuple[int, ...]) -> None:
+def test_both_namespaces_equal_the_slow_twin(
+    activation: Activation, hidden: tuple[int, ...]
+) -> None:
     rng = np.random.default_rng(0)
     params = init_params(rng, 3, hidden)
     inputs = rng.normal(size=(2, 4, 3)).astype(np.float32)
@@ -49,7 +51,11 @@ def test_log_feasibility_is_finite_far_out_and_exact_near_zero() -> None:
     slow = [oracles.log_sigmoid(v) for v in x]
     np.testing.assert_allclose(log_feasibility(x), slow, rtol=1e-12)
     with jax.enable_x64(True):
-        np.testing.assert_allclose(np.asarray(log_feasibility(jnp.asarray(x), jnp)), slow, rtol=1e-12)
+        np.testing.assert_allclose(
+            np.asarray(log_feasibility(jnp.asarray(x), jnp)), slow, rtol=1e-12
+        )
         # d log σ(x) / dx = 1 - σ(x): 1 far left, 1/2 at 0, 0 far right
-        slope = jax.vmap(jax.grad(lambda v: log_feasibility(v, jnp)))(jnp.array([-1000.0, 0.0, 1000.0]))
+        slope = jax.vmap(jax.grad(lambda v: log_feasibility(v, jnp)))(
+            jnp.array([-1000.0, 0.0, 1000.0])
+        )
     np.testing.assert_allclose(np.asarray(slope), [1.0, 0.5, 0.0])

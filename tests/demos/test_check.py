@@ -37,7 +37,9 @@ def make_task(discrete: bool = False, bound: float = 1.0, horizon: int = 50) -> 
         name="plane",
         make_env=no_env,
         observation_space=gym.spaces.Box(-bound, bound, (2,), np.float64),
-        action_space=gym.spaces.Discrete(3) if discrete else gym.spaces.Box(-1, 1, (1,), np.float64),
+        action_space=gym.spaces.Discrete(3)
+        if discrete
+        else gym.spaces.Box(-1, 1, (1,), np.float64),
         observation_names=("x", "y"),
         action_names=("left", "right", "stay") if discrete else ("push",),
         horizon=horizon,
@@ -98,12 +100,18 @@ def test_each_finding_is_provoked() -> None:
     still = make_demos().trajectories.observations.copy()
     still[..., 1] = 3.0
     assert "1 columns never change (obs_1)" in found(describe(make_demos(observations=still)))
-    assert "lengths are mixed, from 5 to 50 steps" in found(describe(make_demos(lengths=np.array([50, 5, 50, 50]))))
-    assert "every episode has 50 steps, task plane has 80" in found(describe(make_demos(), make_task(horizon=80)))
+    assert "lengths are mixed, from 5 to 50 steps" in found(
+        describe(make_demos(lengths=np.array([50, 5, 50, 50])))
+    )
+    assert "every episode has 50 steps, task plane has 80" in found(
+        describe(make_demos(), make_task(horizon=80))
+    )
     assert "rewards are unknown" in found(describe(make_demos(card=dict(REWARDS_UNKNOWN))))
     failed = np.ones((4, 50))
     failed[2] = 0
-    assert "1 episodes earn far below the median 50 (number 2: 0)" in found(describe(make_demos(rewards=failed)))
+    assert "1 episodes earn far below the median 50 (number 2: 0)" in found(
+        describe(make_demos(rewards=failed))
+    )
     assert "observed values lie outside the observation space (x, y)" in found(
         describe(make_demos(), make_task(bound=0.5))
     )
@@ -111,15 +119,30 @@ def test_each_finding_is_provoked() -> None:
 
 def test_few_episodes_and_copies() -> None:
     one = make_demos().trajectories
-    cut = replace(one, **{n: getattr(one, n)[:1] for n in ("observations", "actions", "rewards", "lengths")})
-    assert "there are 1 episodes" in found(describe(Demonstrations(trajectories=cut, discrete=False)))
-    twice = replace(one, **{n: np.tile(getattr(one, n)[:1], (4, *[1] * (getattr(one, n).ndim - 1))) for n in vars(one)})
+    cut = replace(
+        one, **{n: getattr(one, n)[:1] for n in ("observations", "actions", "rewards", "lengths")}
+    )
+    assert "there are 1 episodes" in found(
+        describe(Demonstrations(trajectories=cut, discrete=False))
+    )
+    twice = replace(
+        one,
+        **{
+            n: np.tile(getattr(one, n)[:1], (4, *[1] * (getattr(one, n).ndim - 1)))
+            for n in vars(one)
+        },
+    )
     report = describe(Demonstrations(trajectories=twice, discrete=False))
     assert report.duplicate_episodes == 3
     assert report.duplicate_rows == pytest.approx(0.75)
     assert "3 episodes repeat an earlier one" in found(report)
-    frozen = replace(one, **{n: np.repeat(getattr(one, n)[:, ::2], 2, axis=1) for n in ("observations", "actions")})
-    assert "50% of the steps repeat" in found(describe(Demonstrations(trajectories=frozen, discrete=False)))
+    frozen = replace(
+        one,
+        **{n: np.repeat(getattr(one, n)[:, ::2], 2, axis=1) for n in ("observations", "actions")},
+    )
+    assert "50% of the steps repeat" in found(
+        describe(Demonstrations(trajectories=frozen, discrete=False))
+    )
 
 
 def test_actions_that_are_never_taken() -> None:
@@ -135,7 +158,10 @@ def test_actions_that_are_never_taken() -> None:
 def test_an_action_that_is_rarely_taken_is_not_shown_as_never() -> None:
     actions = np.zeros((4, 50), int)
     actions[0, 0] = 1  # 1 of 200 steps: 0.5 %
-    assert re.search(r"right .* <1% ", render(describe(make_demos(discrete=True, actions=actions), make_task(True))))
+    assert re.search(
+        r"right .* <1% ",
+        render(describe(make_demos(discrete=True, actions=actions), make_task(True))),
+    )
 
 
 @pytest.mark.parametrize("told", [True, False])
@@ -176,7 +202,10 @@ def test_a_clipped_recording_is_told_by_how_many_share_the_greatest_length(
     lengths: list[int], expected: str | None
 ) -> None:
     one = make_demos().trajectories
-    rows = {n: getattr(one, n)[np.arange(len(lengths)) % 4] for n in ("observations", "actions", "rewards")}
+    rows = {
+        n: getattr(one, n)[np.arange(len(lengths)) % 4]
+        for n in ("observations", "actions", "rewards")
+    }
     demos = make_demos(lengths=np.array(lengths), **rows)
     text = found(describe(demos, make_task(horizon=80)))
     assert expected in text if expected else "task plane has 80" not in text
@@ -190,12 +219,17 @@ def test_demonstrations_that_do_not_fit_are_errors() -> None:
     assert "ERROR" in render(report)
     report = describe(make_demos(discrete=True), make_task())
     assert report.actions_outside is None
-    assert "ERROR actions are discrete (integers), task plane has continuous (floats) ones" in found(report)
+    assert (
+        "ERROR actions are discrete (integers), task plane has continuous (floats) ones"
+        in found(report)
+    )
 
 
 def test_names_with_brackets_are_printed_as_they_are() -> None:
     demos = Demonstrations(
-        trajectories=make_demos().trajectories, discrete=False, observation_names=("[red]x", "pos[1]")
+        trajectories=make_demos().trajectories,
+        discrete=False,
+        observation_names=("[red]x", "pos[1]"),
     )
     text = render(describe(demos))
     assert "[red]x" in text

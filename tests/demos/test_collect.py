@@ -1,4 +1,5 @@
-"""Recording an expert: only clean whole episodes, the card says what was done, an expert that cannot is an error."""
+"""Recording an expert: only clean whole episodes, the card says what was done,
+an expert that cannot is an error."""
 
 from dataclasses import replace
 
@@ -29,7 +30,9 @@ def coin(probability):
     """A policy that says `yes` with this probability, whatever is seen."""
     logit = float(np.log(probability / (1 - probability)))
     layers = ((np.zeros((1, 2), np.float32), np.array([0.0, logit], np.float32)),)
-    return Policy(layers=PolicyLayers(layers, None), moments=None, action_space=DOOR.task.action_space)
+    return Policy(
+        layers=PolicyLayers(layers, None), moments=None, action_space=DOOR.task.action_space
+    )
 
 
 def test_the_true_cost_is_one_where_it_is_forbidden():
@@ -49,12 +52,15 @@ def test_only_episodes_without_a_violation_are_kept():
 
 
 def test_an_expert_that_always_violates_is_an_error_with_numbers():
-    with pytest.raises(InputError, match=r"tempting-door violates .*: 21 episodes rejected, 0 of 1 kept.* --steps"):
+    with pytest.raises(
+        InputError, match=r"tempting-door violates .*: 21 episodes rejected, 0 of 1 kept.* --steps"
+    ):
         record_clean_episodes(DOOR, coin(0.9999), episodes=1, seed=0)
 
 
 def test_episodes_of_different_lengths_are_padded():
-    # countdown ends after one to four steps; a draw that holds a violation is repeated, so parts differ in length
+    # countdown ends after one to four steps;
+    # a draw that holds a violation is repeated, so parts differ in length
     task = worlds.countdown()
     scenario = Scenario(task=task, violates=lambda s, a: np.asarray(a) == 1, constraint="no yes")
     kept, _ = record_clean_episodes(scenario, coin(0.2), episodes=8, seed=0)
@@ -72,13 +78,16 @@ def test_train_agent_steps_what_it_says_and_reports_it():
     assert training.steps == counter.steps == 1024  # two forward steps of 512 fit into 1200
     assert [steps for steps, _ in training.curve] == [512, 1024]
     assert reported == [256, 512, 768, 1024]
-    assert train_agent(DOOR.task, None, FORWARD, 10, 0).steps == 512  # never less than one forward step
+    # never less than one forward step
+    assert train_agent(DOOR.task, None, FORWARD, 10, 0).steps == 512
 
 
 def test_collected_demonstrations_carry_their_card_and_come_back(tmp_path):
     config = ForwardConfig(steps=512, num_envs=4, rollout_steps=64, epochs=2, hidden=(16,))
     try:
-        demos, (training,) = collect_demos(DOOR, replace(config, learning_rate=0.01), 4096, 3, seed=0)
+        demos, (training,) = collect_demos(
+            DOOR, replace(config, learning_rate=0.01), 4096, 3, seed=0
+        )
     except InputError as error:
         raise AssertionError("the expert did not learn to say no") from error
     check_against(demos, DOOR.task)
@@ -95,7 +104,9 @@ def test_collected_demonstrations_carry_their_card_and_come_back(tmp_path):
 
 
 def test_several_experts_share_the_episodes():
-    config = ForwardConfig(steps=512, num_envs=4, rollout_steps=64, epochs=2, hidden=(16,), learning_rate=0.01)
+    config = ForwardConfig(
+        steps=512, num_envs=4, rollout_steps=64, epochs=2, hidden=(16,), learning_rate=0.01
+    )
     reported = []
     demos, trainings = collect_demos(DOOR, config, 2048, 4, 0, reported.append, experts=2)
     assert demos.trajectories.num_trajectories == 4

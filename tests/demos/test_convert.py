@@ -1,4 +1,5 @@
-"""The same demonstrations in every format, and logs put into the task's form where nothing is lost."""
+"""The same demonstrations in every format, and logs put into the task's
+form where nothing is lost."""
 
 import gymnasium as gym
 import numpy as np
@@ -43,7 +44,12 @@ def test_round_the_formats_and_back(tmp_path, monkeypatch, discrete):
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
     demos = made(discrete)
     save_demos(demos, tmp_path / "0.npz")
-    stops = [tmp_path / "1.csv", tmp_path / "2.parquet", "minari:plane/expert-v0", tmp_path / "3.npz"]
+    stops = [
+        tmp_path / "1.csv",
+        tmp_path / "2.parquet",
+        "minari:plane/expert-v0",
+        tmp_path / "3.npz",
+    ]
     source = str(tmp_path / "0.npz")
     for stop in map(str, stops):
         convert_demos(source, stop)
@@ -78,7 +84,11 @@ def test_minari_needs_rewards_and_the_task_must_fit(tmp_path, monkeypatch):
     convert_demos(str(tmp_path / "a.npz"), str(tmp_path / "b.csv"))
     assert not load_demos(tmp_path / "b.csv").has_rewards
     with pytest.raises(InputError, match="observations have 2 columns, task test has 3"):
-        convert_demos(str(tmp_path / "a.npz"), str(tmp_path / "c.csv"), task=task(3, gym.spaces.Box(-1, 1, (2,))))
+        convert_demos(
+            str(tmp_path / "a.npz"),
+            str(tmp_path / "c.csv"),
+            task=task(3, gym.spaces.Box(-1, 1, (2,))),
+        )
     assert not (tmp_path / "c.csv").exists()
 
 
@@ -96,7 +106,9 @@ def test_state_numbers_become_one_hot_rows():
 
 def test_whole_numbers_are_actions_of_either_kind():
     pushes = np.array([[0, 1, -1, 1, 0]] * 3)
-    continuous = fit_to_task(made(discrete=True, actions=pushes), task(2, gym.spaces.Box(-1, 1, (1,))))
+    continuous = fit_to_task(
+        made(discrete=True, actions=pushes), task(2, gym.spaces.Box(-1, 1, (1,)))
+    )
     assert not continuous.discrete
     assert continuous.trajectories.actions[0, :, 0].tolist() == [0, 1, -1, 1, 0]
     floats = np.array([[[0.0], [1.0], [2.0], [1.0], [0.0]]] * 3)

@@ -19,12 +19,16 @@ from icrl.files import write_through
 from icrl.types import Trajectories
 
 
-def make_demos(discrete: bool = False, dtype: Any = np.float64, rewards: bool = True, width: int = 2) -> Demonstrations:
+def make_demos(
+    discrete: bool = False, dtype: Any = np.float64, rewards: bool = True, width: int = 2
+) -> Demonstrations:
     rng = np.random.default_rng(7)
     actions = rng.integers(0, 3, (3, 4)) if discrete else rng.normal(size=(3, 4, 2)).astype(dtype)
     return Demonstrations(
         trajectories=Trajectories(
-            observations=(rng.normal(size=(3, 4, width)) * 10.0 ** rng.integers(-300, 300, (3, 4, width))).astype(dtype)
+            observations=(
+                rng.normal(size=(3, 4, width)) * 10.0 ** rng.integers(-300, 300, (3, 4, width))
+            ).astype(dtype)
             if dtype == np.float64
             else rng.normal(size=(3, 4, width)).astype(dtype),
             actions=actions,
@@ -54,7 +58,9 @@ def assert_same(ours: Demonstrations, theirs: Demonstrations, dtypes: bool = Tru
 @pytest.mark.parametrize("discrete", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("rewards", [False, True])
-def test_round_trip_to_the_bit(tmp_path: Path, suffix: str, discrete: bool, dtype: Any, rewards: bool) -> None:
+def test_round_trip_to_the_bit(
+    tmp_path: Path, suffix: str, discrete: bool, dtype: Any, rewards: bool
+) -> None:
     demos = make_demos(discrete, dtype, rewards)
     path = tmp_path / "deep" / f"demos{suffix}"
     save_demos(demos, path)
@@ -62,7 +68,9 @@ def test_round_trip_to_the_bit(tmp_path: Path, suffix: str, discrete: bool, dtyp
     # CSV has no dtypes: float32 comes back as float64 of the same value.
     assert_same(demos, again, dtypes=suffix != ".csv")
     if suffix == ".csv":
-        assert again.card == {"source": "demos.csv", "format": "csv"} | ({} if rewards else REWARDS_UNKNOWN)
+        assert again.card == {"source": "demos.csv", "format": "csv"} | (
+            {} if rewards else REWARDS_UNKNOWN
+        )
     else:
         assert again.card == demos.card
         assert again.action_names == demos.action_names
@@ -70,7 +78,9 @@ def test_round_trip_to_the_bit(tmp_path: Path, suffix: str, discrete: bool, dtyp
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".parquet", ".csv"])
-def test_the_same_content_gives_the_same_bytes(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_content_gives_the_same_bytes(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, second = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
     save_demos(make_demos(), first)
     monkeypatch.setattr("time.time", lambda: 2e9)
@@ -98,12 +108,18 @@ def save_plain(path: Path, **changes: Any) -> Path:
         "actions": np.zeros((2, 3, 1)),
         "lengths": np.array([3, 2]),
     } | changes
-    np.savez(path, allow_pickle=True, **{name: value for name, value in arrays.items() if value is not None})
+    np.savez(
+        path,
+        allow_pickle=True,
+        **{name: value for name, value in arrays.items() if value is not None},
+    )
     return path
 
 
 def test_a_plain_npz_of_others_is_read(tmp_path: Path) -> None:
-    demos = load_demos(save_plain(tmp_path / "a.npz", observations=np.ones((2, 3, 2), ">f4"), extra=np.zeros(3)))
+    demos = load_demos(
+        save_plain(tmp_path / "a.npz", observations=np.ones((2, 3, 2), ">f4"), extra=np.zeros(3))
+    )
     assert demos.trajectories.observations.dtype == np.dtype("float32")
     assert demos.card == REWARDS_UNKNOWN
     assert not demos.has_rewards
@@ -117,17 +133,31 @@ def test_a_plain_npz_of_others_is_read(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"lengths": None}, "has no lengths; it holds actions, observations: save observations"),
-        ({"observations": np.array([{}], dtype=object)}, "observations holds pickled Python objects, which are never"),
-        ({"observations": np.full((2, 3, 2), "a")}, "observations have dtype <U1, expected numbers"),
-        ({"actions": np.zeros((2, 3))}, r"actions have shape \[2, 3\], expected \[episodes, steps, columns\]"),
+        (
+            {"observations": np.array([{}], dtype=object)},
+            "observations holds pickled Python objects, which are never",
+        ),
+        (
+            {"observations": np.full((2, 3, 2), "a")},
+            "observations have dtype <U1, expected numbers",
+        ),
+        (
+            {"actions": np.zeros((2, 3))},
+            r"actions have shape \[2, 3\], expected \[episodes, steps, columns\]",
+        ),
         ({"lengths": np.array([3.0, 2.0])}, "lengths have dtype float64, expected integers"),
         ({"card": np.array("[1]")}, "its card is a JSON list, expected an object"),
         ({"card": np.array("{")}, "not a readable npz file.*JSONDecodeError"),
-        ({"card": np.array('{"observation_names": 3}')}, "observation_names in its card is 3, expected a list"),
+        (
+            {"card": np.array('{"observation_names": 3}')},
+            "observation_names in its card is 3, expected a list",
+        ),
         ({"observations": np.full((2, 3, 2), np.nan)}, "episode 0, step 0, column 0 is nan"),
     ],
 )
-def test_bad_npz_files_are_named_with_the_reason(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+def test_bad_npz_files_are_named_with_the_reason(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
     path = save_plain(tmp_path / "bad.npz", **changes)
     with pytest.raises(InputError, match=f"bad.npz: .*{message}"):
         load_demos(path)
@@ -162,17 +192,23 @@ def test_a_header_that_promises_more_than_there_is(tmp_path: Path) -> None:
     header += b" " * (117 - len(header)) + b"\n"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("observations.npy", b"\x93NUMPY\x01\x00\x76\x00" + header + bytes(16))
-    with pytest.raises(InputError, match=r"observations declares shape \[999999, 999999, 9\] .* but holds 16 bytes"):
+    with pytest.raises(
+        InputError, match=r"observations declares shape \[999999, 999999, 9\] .* but holds 16 bytes"
+    ):
         load_demos(path)
 
 
 def test_a_card_that_is_not_json_is_refused(tmp_path: Path) -> None:
-    demos = Demonstrations(trajectories=make_demos().trajectories, discrete=False, card={"who": object()})
+    demos = Demonstrations(
+        trajectories=make_demos().trajectories, discrete=False, card={"who": object()}
+    )
     with pytest.raises(InputError, match="the card cannot be JSON"):
         save_demos(demos, tmp_path / "a.npz")
 
 
-def test_unknown_suffixes_and_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_suffixes_and_missing_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "none"))
     (tmp_path / "a.pkl").write_bytes(b"x")
     with pytest.raises(InputError, match=r"suffix '\.pkl' is unknown, expected one of \.npz"):
@@ -183,7 +219,8 @@ def test_unknown_suffixes_and_missing_files(tmp_path: Path, monkeypatch: pytest.
         with pytest.raises(InputError, match=f"gone{suffix}: no such file: check the spelling"):
             load_demos(tmp_path / f"gone{suffix}")
     with pytest.raises(
-        InputError, match=r"neither a file or folder, nor a Minari dataset.*minari download door/human-v1"
+        InputError,
+        match=r"neither a file or folder, nor a Minari dataset.*minari download door/human-v1",
     ):
         load_demos("door/human-v1")
     assert not (tmp_path / "none").exists()
@@ -198,7 +235,9 @@ def test_csv_rows_are_grouped_ordered_and_columns_sorted_by_number(tmp_path: Pat
     demos = load_demos(path)
     assert demos.observation_names == ("obs_2", "obs_10")
     np.testing.assert_array_equal(demos.trajectories.lengths, [2, 1])
-    np.testing.assert_array_equal(demos.trajectories.observations, [[[1, 2], [3, 4]], [[5, 6], [0, 0]]])
+    np.testing.assert_array_equal(
+        demos.trajectories.observations, [[[1, 2], [3, 4]], [[5, 6], [0, 0]]]
+    )
     np.testing.assert_array_equal(demos.trajectories.actions, [[1, 1], [0, 0]])
     np.testing.assert_array_equal(demos.trajectories.rewards, [[1e-3, 0.5], [0, 0]])
     assert demos.discrete
@@ -207,15 +246,21 @@ def test_csv_rows_are_grouped_ordered_and_columns_sorted_by_number(tmp_path: Pat
 def test_a_mapping_says_which_column_is_which(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("t,px,py,throttle,note\n0,1,2,0.5,hello\n1,3,4,-0.5,world\n")
-    mapping = ColumnMapping(observations=("py", "px"), actions=("throttle",), episode=None, step="t")
+    mapping = ColumnMapping(
+        observations=("py", "px"), actions=("throttle",), episode=None, step="t"
+    )
     demos = load_demos(path, columns=mapping)
     np.testing.assert_array_equal(demos.trajectories.observations, [[[2, 1], [4, 3]]])
     assert demos.action_names == ("throttle",)
     assert not demos.has_rewards
     with pytest.raises(InputError, match=r"log.csv: unknown column 'pz': did you mean"):
-        load_demos(path, columns=ColumnMapping(observations=("pz",), actions=("throttle",), episode=None))
+        load_demos(
+            path, columns=ColumnMapping(observations=("pz",), actions=("throttle",), episode=None)
+        )
     with pytest.raises(InputError, match="names no observations or no actions"):
-        load_demos(path, columns=ColumnMapping(observations=(), actions=("throttle",), episode=None))
+        load_demos(
+            path, columns=ColumnMapping(observations=(), actions=("throttle",), episode=None)
+        )
 
 
 @pytest.mark.parametrize(
@@ -228,21 +273,45 @@ def test_a_mapping_says_which_column_is_which(tmp_path: Path) -> None:
         ("episode,obs_0,obs_0,action\n1,2,3,4\n", "two columns are called 'obs_0'"),
         ("episode,obs_0,action\n", "there are 0 episodes"),
         ("episode,obs_0,action\n0,1,2\n0,1\n", "line 3 has 2 fields, the header 3"),
-        ("episode,obs_0,action\n0,1,2\n0,x,2\n", "line 3, column obs_0 holds 'x', expected a number"),
+        (
+            "episode,obs_0,action\n0,1,2\n0,x,2\n",
+            "line 3, column obs_0 holds 'x', expected a number",
+        ),
         ("episode,obs_0,action\n0,1_0,2\n", "line 2, column obs_0 holds '1_0'"),
         ("episode,obs_0,action\n0,nan,2\n", r"episode 0, step 0, column 0 \(obs_0\) is nan"),
         (TABLE.replace("b,1", "b,2"), "episode b goes from step 0 to step 2, expected 1"),
         (TABLE.replace("a,7", "a,7.5"), "the step column has dtype float64, expected integers"),
         ('episode,obs_0,action\n0,"1,2', "not a readable CSV file"),
-        ("run,obs_0,action\n0,1,2\n", r"no column is called episode; .*--columns\.episode run --columns\.observations"),
-        ("Episode,obs_0,action\n0,1,2\n", r"no column is called episode \('Episode' differs only in case or spaces\)"),
-        ("episode,OBS_0,action\n0,1,2\n", r"no column is called obs_\* \('OBS_0' differs only in case"),
-        ("episode, obs_0, action\n0,1,2\n", r"no column is called obs_\* \(' obs_0' differs only in case or spaces"),
-        ("episode;obs_0;action\n0;1,5;2\n", r"separated by semicolons \('episode;obs_0;action'\), expected commas"),
+        (
+            "run,obs_0,action\n0,1,2\n",
+            r"no column is called episode; .*--columns\.episode run --columns\.observations",
+        ),
+        (
+            "Episode,obs_0,action\n0,1,2\n",
+            r"no column is called episode \('Episode' differs only in case or spaces\)",
+        ),
+        (
+            "episode,OBS_0,action\n0,1,2\n",
+            r"no column is called obs_\* \('OBS_0' differs only in case",
+        ),
+        (
+            "episode, obs_0, action\n0,1,2\n",
+            r"no column is called obs_\* \(' obs_0' differs only in case or spaces",
+        ),
+        (
+            "episode;obs_0;action\n0;1,5;2\n",
+            r"separated by semicolons \('episode;obs_0;action'\), expected commas",
+        ),
         ("episode\tobs_0\taction\n0\t1\t2\n", "separated by tabs"),
-        ("\n\n", "the file is empty, or its first line is: expected a header such as episode,obs_0"),
+        (
+            "\n\n",
+            "the file is empty, or its first line is: expected a header such as episode,obs_0",
+        ),
         # The header is line 1, line 3 is empty: the third row is line 5.
-        ("episode,obs_0,action\n0,1,2\n\n0,2,2\n0,x,2\n", "line 5, column obs_0 holds 'x', expected a number"),
+        (
+            "episode,obs_0,action\n0,1,2\n\n0,2,2\n0,x,2\n",
+            "line 5, column obs_0 holds 'x', expected a number",
+        ),
     ],
 )
 def test_bad_csv_files_are_named_with_the_reason(tmp_path: Path, text: str, message: str) -> None:
@@ -254,14 +323,20 @@ def test_bad_csv_files_are_named_with_the_reason(tmp_path: Path, text: str, mess
 
 def test_parquet_of_others(tmp_path: Path) -> None:
     path = tmp_path / "log.parquet"
-    pq.write_table(pa.table({"episode": ["a", "a"], "obs_0": [1.5, 2.5], "action_0": [0.5, 0.25]}), path)
+    pq.write_table(
+        pa.table({"episode": ["a", "a"], "obs_0": [1.5, 2.5], "action_0": [0.5, 0.25]}), path
+    )
     demos = load_demos(path)
     np.testing.assert_array_equal(demos.trajectories.observations[0, :, 0], [1.5, 2.5])
     assert demos.card == {"source": "log.parquet", "format": "parquet"} | REWARDS_UNKNOWN
-    pq.write_table(pa.table({"episode": [1, None], "obs_0": [1.5, 2.5], "action_0": [0.5, 0.25]}), path)
+    pq.write_table(
+        pa.table({"episode": [1, None], "obs_0": [1.5, 2.5], "action_0": [0.5, 0.25]}), path
+    )
     with pytest.raises(InputError, match="column episode has empty cells"):
         load_demos(path)
-    pq.write_table(pa.table({"episode": [1, 1], "obs_0": [1.5, None], "action_0": [0.5, 0.25]}), path)
+    pq.write_table(
+        pa.table({"episode": [1, 1], "obs_0": [1.5, None], "action_0": [0.5, 0.25]}), path
+    )
     with pytest.raises(InputError, match=r"episode 0, step 1, column 0 \(obs_0\) is nan"):
         load_demos(path)
     pq.write_table(pa.table({"episode": [1], "obs_0": [[1.5]], "action_0": [0.5]}), path)
@@ -269,7 +344,9 @@ def test_parquet_of_others(tmp_path: Path) -> None:
         load_demos(path)
 
 
-@pytest.mark.parametrize(("module", "extra", "name"), [("pyarrow", "tables", "a.parquet"), ("h5py", "minari", "data")])
+@pytest.mark.parametrize(
+    ("module", "extra", "name"), [("pyarrow", "tables", "a.parquet"), ("h5py", "minari", "data")]
+)
 def test_a_missing_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, extra: str, name: str
 ) -> None:
@@ -283,7 +360,9 @@ def test_a_missing_extra_is_named(
         return original(target, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(InputError, match=rf"needs {module}, an extra: pip install 'icrl\[{extra}\]'"):
+    with pytest.raises(
+        InputError, match=rf"needs {module}, an extra: pip install 'icrl\[{extra}\]'"
+    ):
         load_demos(tmp_path / name)
     if module == "pyarrow":
         with pytest.raises(InputError, match=r"icrl\[tables\]"):
@@ -307,22 +386,31 @@ def test_a_folder_of_files_is_one_set(tmp_path: Path) -> None:
 
 
 def test_folders_that_do_not_agree_name_the_files(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"holds no \.npz, \.csv, \.parquet file .*: give the file itself"):
+    with pytest.raises(
+        InputError, match=r"holds no \.npz, \.csv, \.parquet file .*: give the file itself"
+    ):
         load_demos(tmp_path)
     (tmp_path / "monday").mkdir()
-    with pytest.raises(InputError, match=r"holds no .* sub-folders \(monday\) are not searched: give one of them"):
+    with pytest.raises(
+        InputError, match=r"holds no .* sub-folders \(monday\) are not searched: give one of them"
+    ):
         load_demos(tmp_path)
     save_demos(make_demos(), tmp_path / "a.npz")
     save_demos(make_demos(width=3), tmp_path / "b.csv")
     with pytest.raises(
-        InputError, match=r"a.npz has 2 observation columns, 2 action .*b.csv has 3 observation columns"
+        InputError,
+        match=r"a.npz has 2 observation columns, 2 action .*b.csv has 3 observation columns",
     ):
         load_demos(tmp_path)
     save_demos(make_demos(discrete=True), tmp_path / "b.csv")
-    with pytest.raises(InputError, match=r"a.npz has .* 2 action columns and .*b.csv has .* discrete actions"):
+    with pytest.raises(
+        InputError, match=r"a.npz has .* 2 action columns and .*b.csv has .* discrete actions"
+    ):
         load_demos(tmp_path)
     other = make_demos()
-    renamed = Demonstrations(trajectories=other.trajectories, discrete=False, observation_names=("obs_1", "x"))
+    renamed = Demonstrations(
+        trajectories=other.trajectories, discrete=False, observation_names=("obs_1", "x")
+    )
     save_demos(renamed, tmp_path / "b.csv")
     with pytest.raises(InputError, match="name their observations differently"):
         load_demos(tmp_path)

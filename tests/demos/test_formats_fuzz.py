@@ -1,4 +1,5 @@
-"""Damaged files: each ends in `InputError` or in valid, finite demonstrations, and in nothing else."""
+"""Damaged files: each ends in `InputError` or in valid, finite demonstrations,
+and in nothing else."""
 
 import random
 import struct
@@ -51,7 +52,9 @@ def write_good(root: Path, demos: Demonstrations) -> dict[str, bytes]:
             }
             for key, value in parts.items():
                 # Chunked and resizable, as Minari writes them.
-                group.create_dataset(key, data=value, chunks=True, maxshape=(None, *value.shape[1:]))
+                group.create_dataset(
+                    key, data=value, chunks=True, maxshape=(None, *value.shape[1:])
+                )
     return {name: (root / name).read_bytes() for name in FORMATS}
 
 
@@ -94,7 +97,13 @@ def foreign(rng: random.Random, good: bytes) -> bytes:
     return rng.choice(magics) + rng.choice((b"", rng.randbytes(200), good[100:], b"1,2,3\n" * 9))
 
 
-DAMAGES: tuple[Callable[[random.Random, bytes], bytes], ...] = (cut, flip, splice, overwrite_number, foreign)
+DAMAGES: tuple[Callable[[random.Random, bytes], bytes], ...] = (
+    cut,
+    flip,
+    splice,
+    overwrite_number,
+    foreign,
+)
 
 
 def write_wrong_shapes(rng: random.Random, root: Path, name: str) -> None:
@@ -106,7 +115,9 @@ def write_wrong_shapes(rng: random.Random, root: Path, name: str) -> None:
     numbers = np.random.default_rng(rng.getrandbits(32))
     dtype = rng.choice(("f8", "f4", "f2", "i8", "u1", "?", "c16", "U3", ">f8"))
     arrays = {
-        key: numbers.normal(size=shape(rng.choice((0, 1, 2, 3, 4)))).astype(dtype if rng.random() < 0.5 else "f8")
+        key: numbers.normal(size=shape(rng.choice((0, 1, 2, 3, 4)))).astype(
+            dtype if rng.random() < 0.5 else "f8"
+        )
         for key in ("observations", "actions", "rewards", "lengths")
     }
     if rng.random() < 0.7:
@@ -116,13 +127,18 @@ def write_wrong_shapes(rng: random.Random, root: Path, name: str) -> None:
     elif name.endswith("hdf5"):
         with h5py.File(root / name, "w") as file:
             for key, value in arrays.items():
-                file[f"episode_{rng.randrange(2)}/{key}"] = value.astype("S3") if value.dtype.kind == "U" else value
+                file[f"episode_{rng.randrange(2)}/{key}"] = (
+                    value.astype("S3") if value.dtype.kind == "U" else value
+                )
     else:
         rows = rng.randrange(4)
         header = [
-            rng.choice(("episode", "step", "obs_0", "obs[x]", "action", "action_1", "reward", "")) for _ in range(5)
+            rng.choice(("episode", "step", "obs_0", "obs[x]", "action", "action_1", "reward", ""))
+            for _ in range(5)
         ]
-        cells = [[rng.choice((0, 1, 2, 0.5, float("nan"), -1)) for _ in header] for _ in range(rows)]
+        cells = [
+            [rng.choice((0, 1, 2, 0.5, float("nan"), -1)) for _ in header] for _ in range(rows)
+        ]
         if name.endswith("csv"):
             lines = [header, *([str(cell) for cell in line] for line in cells)]
             (root / name).write_text("\n".join(",".join(line) for line in lines))
@@ -148,17 +164,27 @@ def run(tmp_path: Path, count: int, seed: int) -> dict[str, int]:
             loaded = load_demos(path.parent if name.endswith("hdf5") else path)
         except InputError as error:
             if path.name not in str(error):
-                raise AssertionError(f"file {index} ({name}): the message does not name the file") from error
+                raise AssertionError(
+                    f"file {index} ({name}): the message does not name the file"
+                ) from error
             outcomes["refused"] += 1
             continue
         except Exception as error:
-            raise AssertionError(f"file {index} of seed {seed} ({name}, damage {choice}) raised {error!r}") from error
-        validate_demos(loaded.trajectories, loaded.discrete, loaded.observation_names, loaded.action_names)
+            raise AssertionError(
+                f"file {index} of seed {seed} ({name}, damage {choice}) raised {error!r}"
+            ) from error
+        validate_demos(
+            loaded.trajectories, loaded.discrete, loaded.observation_names, loaded.action_names
+        )
         assert np.isfinite(loaded.trajectories.observations).all()
-        # The checksums of a zip file vouch for every array: what loads after damage is what was saved.
+        # The checksums of a zip file vouch for every array:
+        # what loads after damage is what was saved.
         if name.endswith("npz") and choice < len(DAMAGES):
             for key in ("observations", "actions", "lengths"):
-                assert getattr(loaded.trajectories, key).tobytes() == getattr(demos.trajectories, key).tobytes()
+                assert (
+                    getattr(loaded.trajectories, key).tobytes()
+                    == getattr(demos.trajectories, key).tobytes()
+                )
         outcomes["loaded"] += 1
     return outcomes
 
@@ -168,7 +194,9 @@ def test_the_undamaged_files_load(tmp_path: Path) -> None:
     write_good(tmp_path, demos)
     for name in FORMATS:
         loaded = load_demos((tmp_path / name).parent if name.endswith("hdf5") else tmp_path / name)
-        assert loaded.trajectories.observations.tobytes() == demos.trajectories.observations.tobytes()
+        assert (
+            loaded.trajectories.observations.tobytes() == demos.trajectories.observations.tobytes()
+        )
     assert zipfile.is_zipfile(tmp_path / "a.npz")
 
 

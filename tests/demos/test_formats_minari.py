@@ -28,7 +28,9 @@ def make_minari(discrete: bool) -> list[dict[str, Any]]:
         episodes.append(
             {
                 "observations": rng.normal(size=(steps + 1, 3)),
-                "actions": rng.integers(0, 3, steps) if discrete else rng.uniform(-1, 1, (steps, 2)).astype(np.float32),
+                "actions": rng.integers(0, 3, steps)
+                if discrete
+                else rng.uniform(-1, 1, (steps, 2)).astype(np.float32),
                 "rewards": rng.normal(size=steps),
                 "terminations": np.zeros(steps, bool),
                 "truncations": np.arange(steps) == steps - 1,
@@ -39,7 +41,10 @@ def make_minari(discrete: bool) -> list[dict[str, Any]]:
         warnings.simplefilter("ignore")
         minari.create_dataset_from_buffers(
             dataset_id="plane/expert-v0",
-            buffer=[EpisodeBuffer(id=i, **{k: list(v) for k, v in e.items()}) for i, e in enumerate(episodes)],
+            buffer=[
+                EpisodeBuffer(id=i, **{k: list(v) for k, v in e.items()})
+                for i, e in enumerate(episodes)
+            ],
             observation_space=gym.spaces.Box(-np.inf, np.inf, (3,), np.float64),
             action_space=action_space,
             algorithm_name="PPO",
@@ -52,7 +57,9 @@ def make_minari(discrete: bool) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("discrete", [False, True])
-def test_minari_by_id_and_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, discrete: bool) -> None:
+def test_minari_by_id_and_by_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, discrete: bool
+) -> None:
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
     episodes = make_minari(discrete)
     folder = tmp_path / "plane" / "expert-v0"
@@ -75,7 +82,11 @@ def test_minari_by_id_and_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def write_hdf5(folder: Path, **parts: Any) -> Path:
     folder.mkdir(exist_ok=True)
     (folder / "metadata.json").write_text(json.dumps({"data_format": "hdf5"}))
-    arrays = {"observations": np.zeros((4, 2)), "actions": np.zeros((3, 1)), "rewards": np.zeros(3)} | parts
+    arrays = {
+        "observations": np.zeros((4, 2)),
+        "actions": np.zeros((3, 1)),
+        "rewards": np.zeros(3),
+    } | parts
     with h5py.File(folder / "main_data.hdf5", "w") as file:
         group = file.create_group("episode_0")
         for name, value in arrays.items():
@@ -89,7 +100,10 @@ def write_hdf5(folder: Path, **parts: Any) -> Path:
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"observations": np.zeros((3, 2))}, r"episode_0 has 3 observations for 3 actions, expected 4"),
+        (
+            {"observations": np.zeros((3, 2))},
+            r"episode_0 has 3 observations for 3 actions, expected 4",
+        ),
         ({"observations": {}}, r"observations are a group .* FlattenObservation"),
         (
             {"observations": np.zeros((4, 2, 2))},
@@ -98,15 +112,22 @@ def write_hdf5(folder: Path, **parts: Any) -> Path:
         ({"actions": np.zeros(3)}, r"actions have shape \[3\] and dtype float64"),
         ({"actions": None}, "episode_0 has no actions"),
         ({"rewards": np.zeros(2)}, "episode 0 has 3 observations but 2 rewards"),
-        ({"observations": np.zeros((1, 2)), "actions": np.zeros((0, 1)), "rewards": np.zeros(0)}, "has length 0"),
+        (
+            {"observations": np.zeros((1, 2)), "actions": np.zeros((0, 1)), "rewards": np.zeros(0)},
+            "has length 0",
+        ),
     ],
 )
-def test_bad_minari_files_are_named_with_the_reason(tmp_path: Path, parts: dict[str, Any], message: str) -> None:
+def test_bad_minari_files_are_named_with_the_reason(
+    tmp_path: Path, parts: dict[str, Any], message: str
+) -> None:
     with pytest.raises(InputError, match=f"main_data.hdf5: .*{message}"):
         load_demos(write_hdf5(tmp_path / "set", **parts))
 
 
-def test_minari_without_rewards_or_in_another_storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_minari_without_rewards_or_in_another_storage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = write_hdf5(tmp_path / "set", rewards=None)
     assert not load_demos(folder).has_rewards
     monkeypatch.setattr(reading, "MAX_BYTES", 31)
@@ -125,14 +146,20 @@ def test_minari_without_rewards_or_in_another_storage(tmp_path: Path, monkeypatc
 
 
 def test_state_numbers_of_a_discrete_space_are_one_column(tmp_path: Path) -> None:
-    demos = load_demos(write_hdf5(tmp_path / "set", observations=np.array([0, 4, 1, 2]), actions=np.array([1, 0, 1])))
+    demos = load_demos(
+        write_hdf5(
+            tmp_path / "set", observations=np.array([0, 4, 1, 2]), actions=np.array([1, 0, 1])
+        )
+    )
     np.testing.assert_array_equal(demos.trajectories.observations, [[[0.0], [4.0], [1.0]]])
     assert demos.discrete
     world = make_task("FrozenLake-v1")
     fitted = fit_to_task(demos, world)
     check_against(fitted, world)  # raises nothing
     assert fitted.trajectories.observations.argmax(axis=2).tolist() == [[0, 4, 1]]
-    with pytest.raises(InputError, match=r"observations have shape \[4\], expected .* or \[steps \+ 1\] integers"):
+    with pytest.raises(
+        InputError, match=r"observations have shape \[4\], expected .* or \[steps \+ 1\] integers"
+    ):
         load_demos(write_hdf5(tmp_path / "set", observations=np.zeros(4)))
 
 
@@ -140,5 +167,7 @@ def test_an_extent_that_the_file_cannot_hold_is_refused(tmp_path: Path) -> None:
     folder = write_hdf5(tmp_path / "set", rewards=None)
     with h5py.File(folder / "main_data.hdf5", "a") as file:
         file["episode_0"].create_dataset("rewards", (10**8,), "f8", chunks=(2,), maxshape=(None,))
-    with pytest.raises(InputError, match=r"episode_0: rewards declare shape \[100000000\] in 50000000 pieces"):
+    with pytest.raises(
+        InputError, match=r"episode_0: rewards declare shape \[100000000\] in 50000000 pieces"
+    ):
         load_demos(folder)

@@ -21,16 +21,22 @@ def pack(path: Path, **shapes: tuple[int, ...]) -> Path:
         for name, shape in shapes.items():
             size = int(np.prod(shape)) * 4
             with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
-                np.lib.format.write_array_header_1_0(stream, {"descr": "<f4", "fortran_order": False, "shape": shape})
+                np.lib.format.write_array_header_1_0(
+                    stream, {"descr": "<f4", "fortran_order": False, "shape": shape}
+                )
                 for start in range(0, size, len(piece)):
                     stream.write(piece[: min(len(piece), size - start)])
     return path
 
 
 def test_a_small_file_that_inflates_is_refused(tmp_path: Path) -> None:
-    path = pack(tmp_path / "bomb.npz", observations=(100, 1000, 700), actions=(100, 1000, 1), lengths=(100,))
+    path = pack(
+        tmp_path / "bomb.npz", observations=(100, 1000, 700), actions=(100, 1000, 1), lengths=(100,)
+    )
     assert path.stat().st_size < 1.5e6
-    words = r"bomb.npz: has 1.\d+ MB and declares 0.28 GB of arrays: more than 200 times what it holds"
+    words = (
+        r"bomb.npz: has 1.\d+ MB and declares 0.28 GB of arrays: more than 200 times what it holds"
+    )
     with pytest.raises(InputError, match=words):
         load_demos(path)
 
@@ -60,7 +66,9 @@ def test_padding_that_would_blow_up_is_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(dataset, "FREE_BYTES", 1000)
     long = Episode(np.zeros((1000, 1)), np.zeros((1000, 1)), None)
     short = Episode(np.zeros((1, 1)), np.zeros((1, 1)), None)
-    with pytest.raises(InputError, match=r"padding 1001 episodes to the longest of 1000 steps needs 0.01 GB"):
+    with pytest.raises(
+        InputError, match=r"padding 1001 episodes to the longest of 1000 steps needs 0.01 GB"
+    ):
         stack_episodes([long, *[short] * 1000])
     monkeypatch.setattr(dataset, "FREE_BYTES", 10**9)
     assert stack_episodes([long, *[short] * 1000])[0].num_steps == 2000
@@ -77,7 +85,9 @@ def test_a_table_has_so_many_columns_at_most(tmp_path: Path, suffix: str) -> Non
         import pyarrow.parquet as pq
 
         pq.write_table(pa.table({name: [0] for name in names}), path)
-    with pytest.raises(InputError, match=r"wide.*: has 50,002 columns, the most that is read is 10,000"):
+    with pytest.raises(
+        InputError, match=r"wide.*: has 50,002 columns, the most that is read is 10,000"
+    ):
         load_demos(path)
 
 
@@ -125,5 +135,7 @@ def test_pipes_in_a_run_and_in_a_minari_dataset_are_refused(tmp_path: Path) -> N
 
 
 def test_limits_are_numbers_that_people_can_read() -> None:
-    with pytest.raises(InputError, match=r"declares 9.00 GB of arrays, the most that is read is 8 GB"):
+    with pytest.raises(
+        InputError, match=r"declares 9.00 GB of arrays, the most that is read is 8 GB"
+    ):
         reading.require_size(9 * 10**9)

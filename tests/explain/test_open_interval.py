@@ -14,7 +14,8 @@ from walls import wall_run
 
 
 def example(sign=1.0):
-    """Expert from -0.1 upwards; 20 episodes that end at -1 .. -20, every second step forbidden; one harmless one."""
+    """Expert from -0.1 upwards; 20 episodes that end at -1 ..
+    -20, every second step forbidden; one harmless one."""
     expert = np.linspace(-0.1, 5, 52)
     parts, episodes, forbidden = [expert], [np.full(52, EXPERT)], [np.zeros(52, bool)]
     for episode in range(20):
@@ -33,12 +34,15 @@ def example(sign=1.0):
 def test_both_ends_by_hand():
     found = open_interval(example(), Condition(0, "x", -math.inf, -0.5, False))
     assert found.high == found.proven == pytest.approx(-0.1)
-    # the episodes reach -1 .. -20; 19 of 20 (95 %) reach -2 or further: sorted from the lowest, the 19th is -2
+    # the episodes reach -1 .. -20; 19 of 20 (95 %) reach -2 or further:
+    # sorted from the lowest, the 19th is -2
     assert found.low == found.needed == -2.0
     assert found.flagged_episodes == 20
-    # two of their four steps are past -0.1: -1, -1, -2, -2, ...; the 95 % quantile from below lies between -2 and -1
+    # two of their four steps are past -0.1: -1, -1, -2, -2, ...;
+    # the 95 % quantile from below lies between -2 and -1
     assert found.bulk == pytest.approx(-1.95, abs=0.06)
-    # between -2 and -0.1 there are the two steps at -1: the widest stretch without anybody is -2 .. -1
+    # between -2 and -0.1 there are the two steps at -1:
+    # the widest stretch without anybody is -2 .. -1
     assert found.agents_between == 2
     assert found.gap == (-2.0, -1.0)
     assert not found.contradictory
@@ -46,7 +50,8 @@ def test_both_ends_by_hand():
 
 def test_what_pays_nothing_needs_no_explanation():
     judged = example()
-    judged = replace(judged, paid=~np.isin(judged.episodes, (0, 1, 2, 3)))  # those that reach -1 .. -4 earn too little
+    # those that reach -1 .. -4 earn too little
+    judged = replace(judged, paid=~np.isin(judged.episodes, (0, 1, 2, 3)))
     found = open_interval(judged, Condition(0, "x", -math.inf, -0.5, False))
     # 16 episodes reach -5 .. -20: all of them are needed for 95 %
     assert (found.needed, found.flagged_episodes) == (-5.0, 16)
@@ -60,7 +65,9 @@ def test_a_wall_on_the_other_side_is_the_mirror_image():
 
 
 def test_without_flagged_episodes_nothing_bounds_the_far_side():
-    judged = judged_by(np.linspace(0, 1, 30)[:, None], np.zeros(30, bool), np.full(30, EXPERT), names=("x",))
+    judged = judged_by(
+        np.linspace(0, 1, 30)[:, None], np.zeros(30, bool), np.full(30, EXPERT), names=("x",)
+    )
     found = open_interval(judged, Condition(0, "x", -math.inf, -0.5, False))
     assert found.low is None
     assert found.high == 0.0

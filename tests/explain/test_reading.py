@@ -1,4 +1,5 @@
-"""`icrl explain` on the bodies: a rule on x alone, its fidelity, the interval by name; and what it says otherwise."""
+"""`icrl explain` on the bodies: a rule on x alone, its fidelity, the interval by name;
+and what it says otherwise."""
 
 import json
 import subprocess
@@ -61,7 +62,9 @@ def test_a_slice_is_the_mean_of_zeta_with_one_feature_moved():
     assert along.mean[0] == pytest.approx(1 / (1 + np.exp(5)), abs=1e-3)
     np.testing.assert_allclose(along.low, along.high, atol=1e-6)
     plane = plane_over(constraint, judged, 0, 1, (-5.0, 0.0))
-    np.testing.assert_allclose(plane.mean, np.broadcast_to(plane.mean[0], plane.mean.shape), atol=1e-6)
+    np.testing.assert_allclose(
+        plane.mean, np.broadcast_to(plane.mean[0], plane.mean.shape), atol=1e-6
+    )
     assert plane.mean[0, 0] < 0.01 < 0.99 < plane.mean[0, -1]
 
 
@@ -79,7 +82,9 @@ def test_features_are_seen_and_moved_as_zeta_sees_them():
     np.testing.assert_array_equal(values[:, -2:], [[1, 0], [0, 1]])
     moved = with_feature(constraint.features, pairs, width - 1, np.array([1.0, 0.0]))
     np.testing.assert_array_equal(moved.actions, [1, 1])  # 0: left as it was
-    np.testing.assert_array_equal(constraint.is_feasible(moved.observations, moved.actions), [False, False])
+    np.testing.assert_array_equal(
+        constraint.is_feasible(moved.observations, moved.actions), [False, False]
+    )
 
 
 def test_an_action_that_matters_is_read_and_drawn_with_all_its_choices():
@@ -127,7 +132,10 @@ def test_a_directory_without_a_constraint_is_an_error(tmp_path, capsys):
 
 
 def test_reading_needs_neither_jax_nor_mujoco_nor_matplotlib():
-    code = "import sys, icrl.explain.reading; print(sorted({'jax', 'mujoco', 'matplotlib'} & set(sys.modules)))"
+    code = (
+        "import sys, icrl.explain.reading; print(sorted({'jax', 'mujoco', 'matplotlib'} & "
+        "set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

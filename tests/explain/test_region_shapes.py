@@ -1,4 +1,5 @@
-"""Regions whose rule is known are read as that rule: thresholds, half-planes, discs, zones, walls, names."""
+"""Regions whose rule is known are read as that rule:
+thresholds, half-planes, discs, zones, walls, names."""
 
 import numpy as np
 import pytest
@@ -19,9 +20,11 @@ MOST = 3e38
 
 
 def region_of(names, limits, forbidden, *, depth=3.0, card=None):
-    """A constraint over numbers within limits [(low, high), ...] that forbids where the function says so.
+    """A constraint over numbers within limits [(low, high), ...] that forbids
+    where the function says so.
 
-    Its depth rises from 0 to `depth` within a cell of the grid, so the wall is where the function has it.
+    Its depth rises from 0 to `depth` within a cell of the grid,
+    so the wall is where the function has it.
     """
     nodes = [np.linspace(low, high, NODES[len(names)]) for low, high in limits]
     mesh = np.stack(np.meshgrid(*nodes, indexing="ij"), axis=-1)
@@ -154,11 +157,16 @@ def test_a_limit_in_a_zone():
 
 def test_two_walls():
     rule = read(
-        ("speed_rpm", "torque_nm"), [(800, 7000), (20, 420)], lambda speed, torque: (speed > 5200) | (torque > 310)
+        ("speed_rpm", "torque_nm"),
+        [(800, 7000), (20, 420)],
+        lambda speed, torque: (speed > 5200) | (torque > 310),
     )
     assert rule.form == "walls"
     walls = {condition.name: condition.high for condition in rule.shape.allowed}
-    assert walls == {"speed_rpm": pytest.approx(5200, abs=50), "torque_nm": pytest.approx(310, abs=4)}
+    assert walls == {
+        "speed_rpm": pytest.approx(5200, abs=50),
+        "torque_nm": pytest.approx(310, abs=4),
+    }
 
 
 def test_a_corner_of_three_features():
@@ -194,7 +202,9 @@ def test_a_limit_on_part_of_a_ring():
     assert (arc.begin, arc.end) == (pytest.approx(60, abs=4), pytest.approx(180, abs=4))
     # and an arc may pass 0 degrees
     over = Arc((0, 1), "ring", 350.0, 20.0)
-    places = np.stack([np.cos(np.deg2rad([355, 10, 30, 180])), np.sin(np.deg2rad([355, 10, 30, 180]))], axis=1)
+    places = np.stack(
+        [np.cos(np.deg2rad([355, 10, 30, 180])), np.sin(np.deg2rad([355, 10, 30, 180]))], axis=1
+    )
     assert list(over.holds(places)) == [True, True, False, False]
     assert features_of(rule.shape) == [0, 1, 2]
 
@@ -237,7 +247,10 @@ def test_a_limit_for_some_names():
     names = ("speed", "day", "night")
     speeds = np.linspace(0, 30, 301)
     depth = np.stack([np.zeros(301), np.where(speeds > 10, 3.0, 0.0)], axis=1)
-    axes = (RegionAxis(columns=(0,), nodes=speeds), RegionAxis(columns=(1, 2), nodes=np.arange(2.0)))
+    axes = (
+        RegionAxis(columns=(0,), nodes=speeds),
+        RegionAxis(columns=(1, 2), nodes=np.arange(2.0)),
+    )
     constraint = constraint_of(names, axes, depth)
     rng = np.random.default_rng(0)
     night = rng.integers(0, 2, 2000)
@@ -314,14 +327,18 @@ def test_what_caution_leaves_open_is_said_in_the_same_form():
 
 def test_rivals_are_read_from_the_card_and_nonsense_in_it_is_left_out():
     good = {"axes": "x", "score": 0.5, "explained": 1.0, "refuted": 0.0, "vetoed": True}
-    constraint = region_of(("x",), [(0, 1)], lambda x: x > 0.5, card={"search": {"rivals": [good, 3, {"axes": 1}]}})
+    constraint = region_of(
+        ("x",), [(0, 1)], lambda x: x > 0.5, card={"search": {"rivals": [good, 3, {"axes": 1}]}}
+    )
     (rival,) = rivals_of(constraint)
     assert (rival.axes, rival.score, rival.vetoed) == ("x", 0.5, True)
     assert rival.kept is None
     (tried,) = rivals_of(constraint.with_card({"search": {"rivals": [{**good, "kept": 0.25}]}}))
     assert tried.kept == 0.25
     assert rivals_of(constraint.with_card({"search": 3})) == ()
-    assert rivals_of(constraint.with_card({"search": {"rivals": [{**good, "score": "much"}]}})) == ()
+    assert (
+        rivals_of(constraint.with_card({"search": {"rivals": [{**good, "score": "much"}]}})) == ()
+    )
 
 
 def test_three_axes_are_drawn_in_layers_and_one_is_not():

@@ -35,7 +35,11 @@ def test_a_wall_becomes_one_threshold(points):
     assert rule.fidelity.balanced_agreement > 0.995
     assert rule.fidelity.pairs == 3000  # the half that it was not chosen on
     # what lies between the wall and the rounder number is demonstrated here
-    assert rule.support.demonstrated == np.sum((points[:, 2] > -1.7) & (points[:, 2] <= rule.rules[0][0].high)) < 20
+    assert (
+        rule.support.demonstrated
+        == np.sum((points[:, 2] > -1.7) & (points[:, 2] <= rule.rules[0][0].high))
+        < 20
+    )
     assert abs(rule.support.by_agents - judged.forbidden.sum()) < 20
 
 
@@ -71,7 +75,11 @@ def test_a_threshold_is_not_rounded_into_the_demonstrations(sign):
 
 def test_a_state_is_or_is_not_and_has_no_threshold():
     states = np.eye(4)[np.random.default_rng(0).integers(0, 4, 2000)]  # one of four states, one-hot
-    rule = choose(explain_rules(judged_by(states, states[:, 3] == 1, names=tuple(f"state[{i}]" for i in range(4)))))
+    rule = choose(
+        explain_rules(
+            judged_by(states, states[:, 3] == 1, names=tuple(f"state[{i}]" for i in range(4)))
+        )
+    )
     assert str(rule) == "state[3] = 1"
     assert threshold_of(rule) is None  # nothing is left open between 0 and 1
     assert str(choose(explain_rules(judged_by(states, states[:, 3] == 0)))) == "d = 0"
@@ -80,7 +88,8 @@ def test_a_state_is_or_is_not_and_has_no_threshold():
 def test_noise_is_not_explained(points):
     forbidden = np.random.default_rng(2).random(6000) < 0.3
     rule = choose(explain_rules(judged_by(points, forbidden)))
-    assert rule.fidelity.balanced_agreement == pytest.approx(0.5, abs=0.06)  # measured on pairs it was not chosen on
+    # measured on pairs it was not chosen on
+    assert rule.fidelity.balanced_agreement == pytest.approx(0.5, abs=0.06)
 
 
 def test_rare_forbidden_pairs_count_as_much_as_the_others(points):
@@ -94,10 +103,17 @@ def test_rare_forbidden_pairs_count_as_much_as_the_others(points):
 def test_a_forbidden_action_is_named_by_itself(points):
     action = np.random.default_rng(3).integers(0, 2, 6000)
     values = np.stack([points[:, 0], action == 0, action == 1], axis=1).astype(float)
-    judged = judged_by(values, action == 1, choices=[False, True, True], names=("cell", "clockwise", "anticlockwise"))
+    judged = judged_by(
+        values,
+        action == 1,
+        choices=[False, True, True],
+        names=("cell", "clockwise", "anticlockwise"),
+    )
     assert str(choose(explain_rules(judged))) == "action = anticlockwise"
 
 
 @pytest.mark.parametrize("value", [True, False])
 def test_where_all_is_judged_alike_there_is_no_rule(points, value):
-    assert explain_rules(judged_by(points, np.full(6000, value), episodes=np.zeros(6000, int))) == []
+    assert (
+        explain_rules(judged_by(points, np.full(6000, value), episodes=np.zeros(6000, int))) == []
+    )

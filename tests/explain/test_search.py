@@ -69,7 +69,13 @@ def test_a_list_covers_two_ends():
 
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
-    [(-2.97, -2.13, -2.0 - 0.5), (0.12, 0.19, 0.15), (-40.0, 30.0, 0.0), (1.0, 1.0, 1.0), (104.2, 107.9, 106.0)],
+    [
+        (-2.97, -2.13, -2.0 - 0.5),
+        (0.12, 0.19, 0.15),
+        (-40.0, 30.0, 0.0),
+        (1.0, 1.0, 1.0),
+        (104.2, 107.9, 106.0),
+    ],
 )
 def test_bounds_are_round(low, high, expected):
     found = round_between(low, high)

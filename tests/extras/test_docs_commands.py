@@ -1,7 +1,9 @@
-"""Every `icrl` command on the pages of the documentation runs, made small: fewer steps, episodes and trials.
+"""Every `icrl` command on the pages of the documentation runs, made small:
+fewer steps, episodes and trials.
 
-What stands as `runs/...` or RUN is filled in, what stands in brackets is left out. The files that the pages speak of
-lie in the folder: logs, a module, a space, a suite. The pages' own examples of such files are read too.
+What stands as `runs/...` or RUN is filled in, what stands in brackets is left out. The files that
+the pages speak of lie in the folder: logs, a module, a space, a suite. The pages' own examples of
+such files are read too.
 """
 
 import csv
@@ -74,13 +76,24 @@ forward = {steps = 512, num_envs = 4, rollout_steps = 64, minibatch = 64}
 
 
 def blocks(page, language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return re.findall(
+        rf"^```{language}\n(.*?)^```$", page.read_text(), flags=re.MULTILINE | re.DOTALL
+    )
 
 
 def commands(page):
     """The words of every `icrl` command of a page; `> FILE` stays as two words."""
-    lines = [line for language in ("", "bash") for block in blocks(page, language) for line in block.splitlines()]
-    written = [re.sub(r"\[--[^\]]*\]", "", line.strip()) for line in lines if line.strip().startswith("icrl ")]
+    lines = [
+        line
+        for language in ("", "bash")
+        for block in blocks(page, language)
+        for line in block.splitlines()
+    ]
+    written = [
+        re.sub(r"\[--[^\]]*\]", "", line.strip())
+        for line in lines
+        if line.strip().startswith("icrl ")
+    ]
     return [shlex.split(line, comments=True)[1:] for line in written]
 
 
@@ -103,7 +116,9 @@ def record(env_id, target, episodes=3):
             over = terminated or truncated
     width = len(rows[0]) - 3
     with target.open("w", newline="") as file:
-        csv.writer(file).writerows([["episode", *(f"obs_{i}" for i in range(width)), "action_0", "reward"], *rows])
+        csv.writer(file).writerows(
+            [["episode", *(f"obs_{i}" for i in range(width)), "action_0", "reward"], *rows]
+        )
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +130,11 @@ def folder(tmp_path_factory):
     (folder / "my_package" / "my_module.py").write_text(MODULE)
     (folder / "my_package" / "rules.py").write_text(RULES)
     (folder / "logs").mkdir()
-    rows = [[episode, min(0.2 * step, 1.9), 0.2, min(0.2 * step, 1.9)] for episode in range(4) for step in range(30)]
+    rows = [
+        [episode, min(0.2 * step, 1.9), 0.2, min(0.2 * step, 1.9)]
+        for episode in range(4)
+        for step in range(30)
+    ]
     with (folder / "logs" / "all.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["episode", "obs_x", "action_0", "reward"], *rows])
     record("Pendulum-v1", folder / "logs.csv")
@@ -125,9 +144,13 @@ def folder(tmp_path_factory):
     patch = pytest.MonkeyPatch()
     patch.chdir(folder)
     patch.setattr(sys, "path", [place for place in sys.path if place])
-    main(small(["learn", "my_package.my_module:make_env", "--demos", "logs/", "--out", "runs/mine"]))
+    main(
+        small(["learn", "my_package.my_module:make_env", "--demos", "logs/", "--out", "runs/mine"])
+    )
     main(small(["learn", "lap-grid"]))
-    shutil.copytree(folder / "runs" / "lap-grid-icrl-default-seed0", folder / "runs" / "lap-grid" / "icrl-seed0")
+    shutil.copytree(
+        folder / "runs" / "lap-grid-icrl-default-seed0", folder / "runs" / "lap-grid" / "icrl-seed0"
+    )
     yield folder
     patch.undo()
     for name in [name for name in sys.modules if name.split(".")[0] == "my_package"]:
@@ -172,14 +195,22 @@ def filled_in(words):
 def test_the_commands_of_a_page_run(page, folder, capsys):
     shutil.rmtree(folder / "runs" / "lap-grid-icrl-default-seed1", ignore_errors=True)
     for number, words in enumerate(FOUND[page]):
-        if words[0] == "bench" or "--engine" in words or (words[0] == "suite" and not words[1].endswith(".toml")):
+        if (
+            words[0] == "bench"
+            or "--engine" in words
+            or (words[0] == "suite" and not words[1].endswith(".toml"))
+        ):
             continue  # minutes of measuring, which has tests of its own; a cluster; a hundred runs
         target = None
         if ">" in words:
             target = folder / words[-1]
             words = words[: words.index(">")]
         ready = small(filled_in(words))
-        if words[0] in ("learn", "transfer") and "--out" not in words and "--print-config" not in words:
+        if (
+            words[0] in ("learn", "transfer")
+            and "--out" not in words
+            and "--print-config" not in words
+        ):
             name = {"learn": "learned", "transfer": "point-transfer-icrl-default-seed0"}[words[0]]
             shutil.rmtree(folder / "runs" / name, ignore_errors=True)
             if "Pendulum-v1" in words:
@@ -189,7 +220,10 @@ def test_the_commands_of_a_page_run(page, folder, capsys):
         try:
             main(ready)
         except SystemExit as end:
-            pytest.fail(f"{page}, command {number + 1}: icrl {shlex.join(words)}\n{end.code} {capsys.readouterr().err}")
+            pytest.fail(
+                f"{page}, command {number + 1}: icrl {shlex.join(words)}\n"
+                f"{end.code} {capsys.readouterr().err}"
+            )
         if target is not None:
             target.write_text(capsys.readouterr().out)
 
@@ -202,7 +236,11 @@ def test_commands_are_found():
 def test_the_files_that_pages_show_are_read(tmp_path):
     (tmp_path / "my-suite.toml").write_text(blocks(ROOT / "docs" / "suites.md", "toml")[0])
     suite = read_suite(tmp_path / "my-suite.toml")
-    assert [(entry.label, entry.seeds) for entry in suite.entries] == [("ours", 5), ("ours-long", 3), ("classifier", 5)]
+    assert [(entry.label, entry.seeds) for entry in suite.entries] == [
+        ("ours", 5),
+        ("ours-long", 3),
+        ("classifier", 5),
+    ]
     (tmp_path / "space.toml").write_text(blocks(ROOT / "docs" / "sweep.md", "toml")[0])
     assert {"forward.learning_rate", "forward.epochs", "scouts"} == {
         dimension.name for dimension in read_space(tmp_path / "space.toml").dimensions

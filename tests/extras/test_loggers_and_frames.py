@@ -12,8 +12,16 @@ from icrl.cli import main
 from icrl.errors import InputError
 from icrl.experiment.directory.run_directory import RunDirectory
 
-FLAGS = ["--steps=1824", "--num-samples=2", "--forward.steps=512", "--forward.num-envs=4", "--episodes=3",
-         "--forward.rollout-steps=64", "--forward.hidden=16", "--scouts=0"]  # fmt: skip
+FLAGS = [
+    "--steps=1824",
+    "--num-samples=2",
+    "--forward.steps=512",
+    "--forward.num-envs=4",
+    "--episodes=3",
+    "--forward.rollout-steps=64",
+    "--forward.hidden=16",
+    "--scouts=0",
+]
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +48,9 @@ def run(tmp_path_factory):
 
 
 def test_tensorboards_own_reader_finds_every_key(run):
-    found = EventAccumulator(str(run.path / "tensorboard"), size_guidance={"images": 0, "scalars": 0, "tensors": 0})
+    found = EventAccumulator(
+        str(run.path / "tensorboard"), size_guidance={"images": 0, "scalars": 0, "tensors": 0}
+    )
     found.Reload()
     metrics = run.metrics()
     for line in metrics:
@@ -50,7 +60,9 @@ def test_tensorboards_own_reader_finds_every_key(run):
             events = {event.step: event.value for event in found.Scalars(name)}
             assert events[line["steps"]] == pytest.approx(float(value), rel=1e-6)
     assert len(found.Images("constraint/picture")) == len(metrics)
-    assert found.Scalars("scores/true_return")[0].value == pytest.approx(run.scores()["true_return"])
+    assert found.Scalars("scores/true_return")[0].value == pytest.approx(
+        run.scores()["true_return"]
+    )
     config = found.Tensors("config")[0].tensor_proto.string_val[0].decode()
     assert json.loads(config)["config"]["forward"]["rollout_steps"] == 64
 
@@ -84,7 +96,9 @@ def test_a_wandb_run_is_complete_offline(run):
     found = list(records(file))
     kinds = [record.WhichOneof("record_type") for record in found]
     assert "exit" in kinds
-    history = [values(r.history.item) for r, kind in zip(found, kinds, strict=True) if kind == "history"]
+    history = [
+        values(r.history.item) for r, kind in zip(found, kinds, strict=True) if kind == "history"
+    ]
     assert len(history) == len(run.metrics())
     for items, line in zip(history, run.metrics(), strict=True):
         for name, value in line.items():

@@ -1,4 +1,5 @@
-"""The notebooks run from top to bottom, in a process and a folder of their own, and show what they promise."""
+"""The notebooks run from top to bottom, in a process and a folder of their own,
+and show what they promise."""
 
 import json
 import subprocess
@@ -12,7 +13,8 @@ import nbformat
 from nbclient import NotebookClient
 
 notebook = nbformat.read(sys.argv[1], as_version=4)
-NotebookClient(notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": sys.argv[2]}}).execute()
+resources = {"metadata": {"path": sys.argv[2]}}
+NotebookClient(notebook, timeout=600, kernel_name="python3", resources=resources).execute()
 nbformat.write(notebook, sys.argv[3])
 """
 
@@ -62,4 +64,6 @@ def test_every_notebook_is_tested_and_holds_no_outputs():
     assert names == tested
     for path in NOTEBOOKS.glob("*.ipynb"):
         cells = json.loads(path.read_text())["cells"]
-        assert [cell["outputs"] for cell in cells if cell["cell_type"] == "code" and cell["outputs"]] == []
+        assert [
+            cell["outputs"] for cell in cells if cell["cell_type"] == "code" and cell["outputs"]
+        ] == []

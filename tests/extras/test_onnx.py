@@ -41,12 +41,16 @@ def network(
     params = init_params(np.random.default_rng(3), len(columns), hidden)
     # steep, so that ζ is near 0 and near 1 too
     steep = tuple(Layer(layer.weight * np.float32(6), layer.bias) for layer in params)
-    return LearnedConstraint(features=selected, params=steep, activation=activation, card={"seed": 3})
+    return LearnedConstraint(
+        features=selected, params=steep, activation=activation, card={"seed": 3}
+    )
 
 
 def pairs(discrete: bool, count: int = 500) -> tuple[np.ndarray, np.ndarray]:
     observations = RNG.normal(0, 2, (count, 3)).astype(np.float32)
-    actions = RNG.integers(0, 3, count) if discrete else RNG.normal(0, 1, (count, 3)).astype(np.float32)
+    actions = (
+        RNG.integers(0, 3, count) if discrete else RNG.normal(0, 1, (count, 3)).astype(np.float32)
+    )
     return observations, actions
 
 
@@ -64,7 +68,11 @@ def run(path: Path, observations: np.ndarray, actions: np.ndarray) -> np.ndarray
     ids=["everything", "a few in another order", "one observation", "no action"],
 )
 def test_a_network_equals_numpy(
-    tmp_path: Path, activation: Activation, discrete: bool, columns: tuple[int, ...], hidden: tuple[int, ...]
+    tmp_path: Path,
+    activation: Activation,
+    discrete: bool,
+    columns: tuple[int, ...],
+    hidden: tuple[int, ...],
 ) -> None:
     constraint = network(columns, discrete, activation, hidden)
     observations, actions = pairs(discrete)
@@ -84,14 +92,18 @@ def test_values_far_outside_are_clipped_as_in_numpy(tmp_path: Path) -> None:
     np.testing.assert_allclose(zeta, constraint.feasibility(observations, actions), atol=1e-5)
 
 
-@pytest.mark.parametrize("columns", [(0, 2, 3, 4, 5), (1, 0)], ids=["with the action", "places alone"])
+@pytest.mark.parametrize(
+    "columns", [(0, 2, 3, 4, 5), (1, 0)], ids=["with the action", "places alone"]
+)
 def test_a_table_equals_numpy(tmp_path: Path, columns: tuple[int, ...]) -> None:
     num_actions = 3 if len(columns) == 5 else 1
     table = Table(
         rows=RNG.uniform(-0.6, 0.8, (11, 2)).astype(np.float32),
         feasibility=RNG.uniform(0.01, 0.99, (11, num_actions)).astype(np.float32),
     )
-    wide = replace(features(columns, True), lower=(-1.0,) * len(columns), upper=(1.0,) * len(columns))
+    wide = replace(
+        features(columns, True), lower=(-1.0,) * len(columns), upper=(1.0,) * len(columns)
+    )
     constraint = LearnedConstraint(features=wide, table=table)
     observations, actions = pairs(True)
     zeta = run(export_onnx(constraint, tmp_path / "c.onnx"), observations, actions)
@@ -99,14 +111,18 @@ def test_a_table_equals_numpy(tmp_path: Path, columns: tuple[int, ...]) -> None:
     assert len(np.unique(zeta)) > 5
 
 
-def test_the_verb_writes_a_model_that_says_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_verb_writes_a_model_that_says_what_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     constraint = network((0, 1), True, Activation.tanh, (4,))
     constraint.save(tmp_path / "run" / "constraint")
     main(["export", str(tmp_path / "run"), "--out", str(tmp_path / "made" / "c.onnx")])
     assert "c.onnx" in capsys.readouterr().out
     assert sorted(path.name for path in (tmp_path / "made").iterdir()) == ["c.onnx"]
     main(["export", str(tmp_path / "run")])  # where other verbs write: into the run
-    assert (tmp_path / "run" / "constraint.onnx").read_bytes() == (tmp_path / "made" / "c.onnx").read_bytes()
+    assert (tmp_path / "run" / "constraint.onnx").read_bytes() == (
+        tmp_path / "made" / "c.onnx"
+    ).read_bytes()
     model = onnx.load(tmp_path / "made" / "c.onnx")
     props = {prop.key: prop.value for prop in model.metadata_props}
     assert json.loads(props["features"]) == ["x", "y"]
@@ -114,19 +130,30 @@ def test_the_verb_writes_a_model_that_says_what_it_is(tmp_path: Path, capsys: py
     assert float(props["threshold"]) == 0.5
     observations, actions = pairs(True, 20)
     expected = constraint.feasibility(observations, actions)
-    np.testing.assert_allclose(run(tmp_path / "made" / "c.onnx", observations, actions), expected, atol=1e-5)
+    np.testing.assert_allclose(
+        run(tmp_path / "made" / "c.onnx", observations, actions), expected, atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("kind", ["one", "two", "three", "choices"])
 def test_a_region_says_what_numpy_says(tmp_path: Path, kind: str) -> None:
     rng = np.random.default_rng(5)
     columns = {"one": (1,), "two": (0, 2), "three": (0, 1, 2), "choices": (0, 3, 4, 5)}[kind]
-    axes = [RegionAxis(columns=(i,), nodes=np.cumsum(rng.uniform(0.1, 1.0, 7)) - 2) for i in range(len(columns))]
+    axes = [
+        RegionAxis(columns=(i,), nodes=np.cumsum(rng.uniform(0.1, 1.0, 7)) - 2)
+        for i in range(len(columns))
+    ]
     if kind == "choices":  # a number, and one of three choices of a discrete action
         axes = [axes[0], RegionAxis(columns=(1, 2, 3), nodes=np.arange(3.0))]
     shape = tuple(len(axis.nodes) for axis in axes)
-    region = Region(axes=tuple(axes), depth=rng.uniform(0, 2, shape).astype(np.float32), evidence_depth=2.0)
-    wide = replace(features(columns, kind == "choices"), lower=(-1e6,) * len(columns), upper=(1e6,) * len(columns))
+    region = Region(
+        axes=tuple(axes), depth=rng.uniform(0, 2, shape).astype(np.float32), evidence_depth=2.0
+    )
+    wide = replace(
+        features(columns, kind == "choices"),
+        lower=(-1e6,) * len(columns),
+        upper=(1e6,) * len(columns),
+    )
     constraint = LearnedConstraint(features=wide, region=region)
     path = export_onnx(constraint, tmp_path / "region.onnx")
     observations, actions = pairs(kind == "choices")

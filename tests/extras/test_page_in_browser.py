@@ -1,8 +1,8 @@
 """The report's page in a real browser: no error, every control does what it says, on a desk, a
 phone and in the dark.
 
-Needs Chromium and its driver from the system's packages. With ICRL_SCREENSHOTS=docs/images the pictures of the
-documentation are made anew.
+Needs Chromium and its driver from the system's packages. With ICRL_SCREENSHOTS=docs/images the
+pictures of the documentation are made anew.
 """
 
 import json
@@ -63,7 +63,9 @@ def page(runs):
 def open_page():
     """Opens a page as wide as a screen, and closes the browser afterwards; fails if the page said
     an error."""
-    assert None not in (CHROMIUM, DRIVER), "install Chromium and its driver: apt-get install chromium chromium-driver"
+    assert None not in (CHROMIUM, DRIVER), (
+        "install Chromium and its driver: apt-get install chromium chromium-driver"
+    )
     opened = []
 
     def open_at(path, width=1280, height=900, dark=False):
@@ -100,7 +102,9 @@ def span(browser, chart=0):
 def box(browser, words, where="t0-legend"):
     """The checkbox with these words beside it."""
     labels = browser.find_elements(By.CSS_SELECTOR, f"#{where} label")
-    return next(label for label in labels if label.text.strip() == words).find_element(By.TAG_NAME, "input")
+    return next(label for label in labels if label.text.strip() == words).find_element(
+        By.TAG_NAME, "input"
+    )
 
 
 def button(browser, words, nth=0):
@@ -121,10 +125,14 @@ def screenshot(browser, name, width, height, top="content"):
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     WebDriverWait(browser, 10).until(lambda it: it.execute_script("return innerHeight") == height)
-    browser.execute_script(f"scrollTo(0, document.getElementById('{top}').getBoundingClientRect().top + scrollY - 60)")
+    browser.execute_script(
+        f"scrollTo(0, document.getElementById('{top}').getBoundingClientRect().top + scrollY - 60)"
+    )
     path = Path(folder) / f"report-{name}.png"
     browser.save_screenshot(str(path))
-    Image.open(path).convert("P", palette=Image.Palette.ADAPTIVE, colors=128).save(path, optimize=True)
+    Image.open(path).convert("P", palette=Image.Palette.ADAPTIVE, colors=128).save(
+        path, optimize=True
+    )
 
 
 def test_the_page_loads_nothing_and_shows_every_part(page, open_page):
@@ -133,11 +141,17 @@ def test_the_page_loads_nothing_and_shows_every_part(page, open_page):
     assert browser.execute_script("return icrlCharts.length") >= 3
     headings = [heading.text for heading in browser.find_elements(By.TAG_NAME, "h3")]
     assert headings == [
-        "Learning curves", "Final scores", "Each run: its constraint, how far to trust it, its agent", "Settings",
-    ]  # fmt: skip
+        "Learning curves",
+        "Final scores",
+        "Each run: its constraint, how far to trust it, its agent",
+        "Settings",
+    ]
     animation = browser.find_element(By.CSS_SELECTOR, "#t0-r0 img")
-    browser.execute_script("arguments[0].scrollIntoView()", animation)  # it is loaded when it comes into view
-    WebDriverWait(browser, 30).until(lambda it: it.execute_script("return arguments[0].naturalWidth", animation) > 100)
+    # it is loaded when it comes into view
+    browser.execute_script("arguments[0].scrollIntoView()", animation)
+    WebDriverWait(browser, 30).until(
+        lambda it: it.execute_script("return arguments[0].naturalWidth", animation) > 100
+    )
     assert "with care" in browser.find_element(By.ID, "t0-r0").text
     screenshot(browser, "desktop", 1280, 1480)
 
@@ -149,7 +163,8 @@ def test_methods_and_seeds_can_be_switched_off_and_on(page, open_page):
     dots = len(browser.find_elements(By.CSS_SELECTOR, "#t0-scores circle"))
     box(browser, "binary classifier").click()
     assert not any("binary" in name for name in series(browser))
-    assert len(browser.find_elements(By.CSS_SELECTOR, "#t0-scores circle")) == dots - 2  # in both charts
+    # in both charts
+    assert len(browser.find_elements(By.CSS_SELECTOR, "#t0-scores circle")) == dots - 2
     box(browser, "binary classifier").click()
     assert series(browser) == before
     browser.find_element(By.CSS_SELECTOR, "#t0-legend summary").click()
@@ -200,7 +215,9 @@ def test_any_logged_number_can_be_drawn(page, open_page):
     assert len(select.options) > 20
     select.select_by_visible_text("agent/entropy")
     values = browser.execute_script("return icrlCharts.map((one) => one.data[1])")
-    metrics = json.loads((page.parents[1] / "lap" / "icrl-0" / "metrics.jsonl").read_text().splitlines()[0])
+    metrics = json.loads(
+        (page.parents[1] / "lap" / "icrl-0" / "metrics.jsonl").read_text().splitlines()[0]
+    )
     drawn = [value for line in values for value in line if value is not None]
     assert any(value == pytest.approx(metrics["agent/entropy"], rel=1e-4) for value in drawn)
 
@@ -208,7 +225,10 @@ def test_any_logged_number_can_be_drawn(page, open_page):
 def test_one_run_is_shown_at_a_time_with_its_constraint(page, open_page):
     browser = open_page(page)
     select = Select(browser.find_element(By.ID, "t0-run"))
-    shown = [article.get_attribute("id") for article in browser.find_elements(By.CSS_SELECTOR, "article:not([hidden])")]
+    shown = [
+        article.get_attribute("id")
+        for article in browser.find_elements(By.CSS_SELECTOR, "article:not([hidden])")
+    ]
     assert shown == ["t0-r0"]
     select.select_by_visible_text("binary classifier, seed 0")
     (article,) = browser.find_elements(By.CSS_SELECTOR, "article:not([hidden])")
@@ -221,7 +241,9 @@ def test_one_run_is_shown_at_a_time_with_its_constraint(page, open_page):
 def test_the_map_of_zeta_is_read_by_keys_and_shows_who_was_where(page, open_page):
     browser = open_page(page)
     # ours looks at the action alone here, which has no map; the classifier looks at everything
-    Select(browser.find_element(By.ID, "t0-run")).select_by_visible_text("binary classifier, seed 0")
+    Select(browser.find_element(By.ID, "t0-run")).select_by_visible_text(
+        "binary classifier, seed 0"
+    )
     canvas = browser.find_element(By.CSS_SELECTOR, "canvas.map")
     screenshot(browser, "constraint", 1280, 1400, "t0-run")
     before = browser.execute_script("return arguments[0].toDataURL()", canvas)
@@ -256,7 +278,8 @@ const behind = (node) => {
 };
 const found = [];
 for (const node of document.querySelectorAll("body *")) {
-  const own = [...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim());
+  const said = (child) => child.nodeType === 3 && child.textContent.trim();
+  const own = [...node.childNodes].some(said);
   if (!own || node.closest("script, svg, [hidden]")) continue;
   const [a, b] = [light(parse(getComputedStyle(node).color)), light(behind(node))];
   const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
@@ -274,7 +297,10 @@ def test_every_text_can_be_read_against_what_is_behind_it(page, open_page, dark)
         screenshot(browser, "dark", 1280, 1480)
     background = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
     browser.find_element(By.ID, "theme").click()
-    assert browser.execute_script("return getComputedStyle(document.body).backgroundColor") != background
+    assert (
+        browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+        != background
+    )
     assert browser.execute_script(CONTRAST) == []
 
 
@@ -292,12 +318,16 @@ def test_a_phone_shows_it_without_scrolling_sideways(page, open_page):
 def test_everything_has_a_name_for_those_who_do_not_see_it(page, open_page):
     browser = open_page(page)
     nameless = browser.execute_script(
-        """return [...document.querySelectorAll("img, select, input, button, canvas.map, svg[role=img], .plot")]
-        .filter((node) => !(node.alt || node.getAttribute("aria-label") || (node.labels && node.labels.length)
-                            || node.textContent.trim())).map((node) => node.outerHTML.slice(0, 80))"""
+        """return [...document.querySelectorAll(
+            "img, select, input, button, canvas.map, svg[role=img], .plot")]
+        .filter((node) => !(node.alt || node.getAttribute("aria-label")
+                            || (node.labels && node.labels.length) || node.textContent.trim()))
+        .map((node) => node.outerHTML.slice(0, 80))"""
     )
     assert nameless == []
-    levels = [int(h.tag_name[1]) for h in browser.find_elements(By.CSS_SELECTOR, "h1, h2, h3, h4, h5")]
+    levels = [
+        int(h.tag_name[1]) for h in browser.find_elements(By.CSS_SELECTOR, "h1, h2, h3, h4, h5")
+    ]
     assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
 
 

@@ -1,4 +1,5 @@
-"""A suite on a Ray cluster of three nodes, two of which die under it: every run ends, with the bytes of processes."""
+"""A suite on a Ray cluster of three nodes, two of which die under it:
+every run ends, with the bytes of processes."""
 
 import json
 import os
@@ -31,14 +32,20 @@ SEEDS = 6
 
 
 def short(config):
-    forward = replace(config.forward, steps=256, num_envs=4, rollout_steps=32, minibatch=32, epochs=1, hidden=(4,))
+    forward = replace(
+        config.forward, steps=256, num_envs=4, rollout_steps=32, minibatch=32, epochs=1, hidden=(4,)
+    )
     backward = replace(config.backward, updates=2, max_kl_new_old=None, hidden=(4,))
-    return replace(config, steps=30_000, num_samples=2, scouts=0, forward=forward, backward=backward)
+    return replace(
+        config, steps=30_000, num_samples=2, scouts=0, forward=forward, backward=backward
+    )
 
 
 ENTRIES = (
     Entry(label="icrl", task="lap-grid", seeds=SEEDS, change=short, episodes=2),
-    Entry(label="nominal", task="lap-grid", method="nominal", seeds=SEEDS, change=short, episodes=2),
+    Entry(
+        label="nominal", task="lap-grid", method="nominal", seeds=SEEDS, change=short, episodes=2
+    ),
 )
 SUITE = Suite(name="small", purpose="test", entries=ENTRIES)
 
@@ -60,9 +67,17 @@ class Watch:
 
 
 def free_ports():
-    """Ports for a node's helpers. Ray waits 15 seconds for those that it has to find out, which on a busy machine
-    does not do (its issue 65983)."""
-    names = ("metrics_agent_port", "metrics_export_port", "dashboard_agent_listen_port", "runtime_env_agent_port")
+    """Ports for a node's helpers.
+
+    Ray waits 15 seconds for those that it has to find out,
+    which on a busy machine does not do (its issue 65983).
+    """
+    names = (
+        "metrics_agent_port",
+        "metrics_export_port",
+        "dashboard_agent_listen_port",
+        "runtime_env_agent_port",
+    )
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in names]
         for one in sockets:
@@ -87,9 +102,18 @@ def content(directory):
     """Constraint, policy, metrics and scores, without the seconds."""
     rows = [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
     scores = json.loads((directory / "scores.json").read_text())
-    names = ["policy.safetensors", "config.json", "constraint/constraint.safetensors", "constraint/card.json"]
+    names = [
+        "policy.safetensors",
+        "config.json",
+        "constraint/constraint.safetensors",
+        "constraint/card.json",
+    ]
     files = [(directory / name).read_bytes() for name in names if (directory / name).exists()]
-    return [{**row, "seconds": 0} for row in rows], {**scores, "seconds": 0, "steps_per_second": 0}, files
+    return (
+        [{**row, "seconds": 0} for row in rows],
+        {**scores, "seconds": 0, "steps_per_second": 0},
+        files,
+    )
 
 
 def wait_until(true, seconds=300):
@@ -105,9 +129,12 @@ def test_twelve_runs_outlive_two_nodes(cluster, tmp_path):
     removed = []
 
     def remove_nodes():
-        """A node dies when runs have checkpoints to lose, and another one after more runs are finished."""
+        """A node dies when runs have checkpoints to lose,
+        and another one after more runs are finished."""
         for number, node in enumerate(list(cluster.nodes_to_die)):
-            wait_until(lambda n=number: sum(RunDirectory(run.directory).finished for run in runs) >= 3 * n)
+            wait_until(
+                lambda n=number: sum(RunDirectory(run.directory).finished for run in runs) >= 3 * n
+            )
             wait_until(lambda: sum(bool(checkpoints(run.directory)) for run in runs) >= 2)
             cluster.remove_node(node, allow_graceful=False)
             removed.append(node)
@@ -115,7 +142,9 @@ def test_twelve_runs_outlive_two_nodes(cluster, tmp_path):
     reaper = threading.Thread(target=remove_nodes)
     reaper.start()
     watch = Watch()
-    outcome = run_suite(runs, tmp_path / "ray", 2, watch, "icrl suite small --engine ray", run_jobs_on_ray)
+    outcome = run_suite(
+        runs, tmp_path / "ray", 2, watch, "icrl suite small --engine ray", run_jobs_on_ray
+    )
     reaper.join()
     assert len(removed) == 2
     assert outcome.failed == []
@@ -132,10 +161,13 @@ def test_twelve_runs_outlive_two_nodes(cluster, tmp_path):
 
 
 def test_runs_of_machines_that_share_no_folder_are_brought_back(cluster, tmp_path, monkeypatch):
-    """The mark is where no machine sees it: the run is made elsewhere, from the checkpoint that it is given."""
+    """The mark is where no machine sees it: the run is made elsewhere,
+    from the checkpoint that it is given."""
     (run, *_) = expand(SUITE, tmp_path / "ray", seeds=1)
     monkeypatch.setattr(ray_engine, "_mark", lambda jobs: nullcontext(tmp_path / "nowhere"))
-    outcome = run_suite([run], tmp_path / "ray", 1, Watch(), "icrl suite small --engine ray", run_jobs_on_ray)
+    outcome = run_suite(
+        [run], tmp_path / "ray", 1, Watch(), "icrl suite small --engine ray", run_jobs_on_ray
+    )
     assert outcome.finished == ["icrl-seed0"]
     (here, *_) = expand(SUITE, tmp_path / "processes", seeds=1)
     run_suite([here], tmp_path / "processes", 1, Watch(), "icrl suite small", run_jobs)
@@ -146,7 +178,9 @@ def test_a_run_that_fails_fails_alone_and_says_why(cluster, tmp_path):
     broken = Entry(label="broken", task="lap-grid", seeds=1, change=short)
     (run,) = expand(Suite(name="small", purpose="test", entries=(broken,)), tmp_path)
     run = run._replace(spec=replace(run.spec, method="no-such-method"))
-    outcome = run_suite([run], tmp_path, 1, Watch(), "icrl suite small --engine ray", run_jobs_on_ray)
+    outcome = run_suite(
+        [run], tmp_path, 1, Watch(), "icrl suite small --engine ray", run_jobs_on_ray
+    )
     assert outcome.failed == ["broken-seed0"]
     assert "unknown method 'no-such-method'" in (run.directory / "error.txt").read_text()
 
@@ -159,7 +193,8 @@ def test_an_interrupted_suite_leaves_no_process(cluster, tmp_path, monkeypatch):
 
     script = tmp_path / "sleeper.py"
     script.write_text(
-        f"import os, pathlib, sys, time\npathlib.Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid()))\n"
+        "import os, pathlib, sys, time\n"
+        f"pathlib.Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid()))\n"
         "sys.stdin.read()\n"
     )
     monkeypatch.chdir(tmp_path)  # where a task's module is looked for

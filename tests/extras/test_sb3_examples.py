@@ -1,4 +1,5 @@
-"""The examples with Stable-Baselines3 run as they are, and their agents respect what was learned."""
+"""The examples with Stable-Baselines3 run as they are,
+and their agents respect what was learned."""
 
 import ast
 import os
@@ -14,10 +15,13 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def run(name: str, folder: Path) -> str:
-    # One thread each: at this size threads wait for each other more than they work, above all on a busy machine.
+    # One thread each: at this size threads wait for each other more than they work,
+    # above all on a busy machine.
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, EXAMPLES / name]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -27,10 +31,13 @@ def lines_of_code(path: Path) -> int:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Module | ast.FunctionDef)]
     docstrings = [node.body[0] for node in nodes if ast.get_docstring(node) is not None]
-    quiet = {line for doc in docstrings for line in range(doc.lineno, (doc.end_lineno or doc.lineno) + 1)}
+    quiet = {
+        line for doc in docstrings for line in range(doc.lineno, (doc.end_lineno or doc.lineno) + 1)
+    }
     lines = enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
     return sum(
-        number not in quiet and line.strip() != "" and not line.strip().startswith("#") for number, line in lines
+        number not in quiet and line.strip() != "" and not line.strip().startswith("#")
+        for number, line in lines
     )
 
 
@@ -47,8 +54,10 @@ def test_from_own_logs_to_a_lawful_agent(tmp_path: Path) -> None:
     constraint = load_constraint(tmp_path / "acrobot_constraint")
     demos = load_demos(EXAMPLES / "data" / "acrobot_logs.csv").trajectories
     observations, actions = demos.observations[demos.mask], demos.actions[demos.mask]
-    assert constraint.is_feasible(observations, actions).mean() > 0.99  # what was demonstrated is allowed
-    assert constraint.is_feasible(observations, 0 * actions).mean() < 0.05  # and a push to the left, there, is not
+    # what was demonstrated is allowed
+    assert constraint.is_feasible(observations, actions).mean() > 0.99
+    # and a push to the left, there, is not
+    assert constraint.is_feasible(observations, 0 * actions).mean() < 0.05
 
 
 def test_ppo_under_a_constraint(tmp_path: Path) -> None:

@@ -39,8 +39,20 @@ def swept(tmp_path_factory):
     """A sweep of 20 trials on LapGridWorld that is killed after a few and goes on."""
     folder = tmp_path_factory.mktemp("sweep")
     (folder / "space.toml").write_text(SPACE)
-    words = ["sweep", "lap-grid", "--space", str(folder / "space.toml"), "--trials", "20", "--jobs", "2",
-             "--episodes", "2", "--out", str(folder / "out")]  # fmt: skip
+    words = [
+        "sweep",
+        "lap-grid",
+        "--space",
+        str(folder / "space.toml"),
+        "--trials",
+        "20",
+        "--jobs",
+        "2",
+        "--episodes",
+        "2",
+        "--out",
+        str(folder / "out"),
+    ]
     process = subprocess.Popen([sys.executable, "-m", "icrl", *words], start_new_session=True)
     deadline = time.monotonic() + 300
     while not (folder / "out" / "sweep.db").exists() or num_done(open_study(folder / "out")) < 3:
@@ -62,7 +74,9 @@ def test_a_killed_sweep_goes_on_where_it_was(swept):
     finished = study.get_trials(states=(optuna.trial.TrialState.COMPLETE,))
     assert len(finished) >= 3
     # what was tried before is not tried again, but for trials that were killed
-    kept = study.get_trials(states=(optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED))
+    kept = study.get_trials(
+        states=(optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
+    )
     rates = [trial.params["forward.learning_rate"] for trial in kept]
     assert len(set(rates)) == len(rates)
 
@@ -109,8 +123,22 @@ def test_another_sweep_in_the_same_folder_is_refused(swept, capsys):
 
 def test_a_sweep_by_the_truth_marks_what_it_touches(swept, tmp_path):
     space = swept[0].parent / "space.toml"
-    main(["sweep", "lap-grid", "--space", str(space), "--trials", "2", "--episodes", "2", "--objective", "truth",
-          "--out", str(tmp_path / "out")])  # fmt: skip
+    main(
+        [
+            "sweep",
+            "lap-grid",
+            "--space",
+            str(space),
+            "--trials",
+            "2",
+            "--episodes",
+            "2",
+            "--objective",
+            "truth",
+            "--out",
+            str(tmp_path / "out"),
+        ]
+    )
     for name in ("best.toml", "table.md", "index.html"):
         path = tmp_path / "out" / name
         if path.exists():
@@ -121,7 +149,9 @@ def test_a_sweep_by_the_truth_marks_what_it_touches(swept, tmp_path):
 def test_hopeless_trials_are_pruned(tmp_path, monkeypatch):
     from icrl.experiment.suite import sweep
 
-    study = optuna.create_study(direction="maximize", pruner=optuna.pruners.MedianPruner(n_startup_trials=2))
+    study = optuna.create_study(
+        direction="maximize", pruner=optuna.pruners.MedianPruner(n_startup_trials=2)
+    )
     for value in (0.9, 0.8, 0.1):
         trial = study.ask()
         run = tmp_path / f"run-{trial.number}"
@@ -158,7 +188,8 @@ def test_the_page_shows_every_trial_as_a_line(swept):
         assert len(lines) == len(finished)
         browser.execute_script("arguments[0].focus()", lines[-1])
         said = browser.find_element(By.ID, "parallel-readout").text
-        number = int(re.match(r"Trial (\d+): ", said).group(1))  # the last line drawn lies on top: it is the best
+        # the last line drawn lies on top: it is the best
+        number = int(re.match(r"Trial (\d+): ", said).group(1))
         study = open_study(swept[0])
         assert study.get_trials()[number].value == study.best_value
         assert browser.get_log("browser") == []

@@ -11,16 +11,20 @@ from icrl.constraint.network import Layer
 
 
 class Corridor(gym.Env[Any, Any]):
-    """x begins at 0, the action (clipped to ±1) is added; each step pays -1; it ends for good at x >= 3."""
+    """x begins at 0, the action (clipped to ±1) is added; each step pays -1;
+    it ends for good at x >= 3."""
 
     observation_space = gym.spaces.Box(-np.inf, np.inf, (2,), np.float32)
     action_space: Any = gym.spaces.Box(-1, 1, (1,), np.float32)
 
     def __init__(self) -> None:
-        self.buffer = np.zeros(2, np.float32)  # the same array at every step: a wrapper has to copy it
+        # the same array at every step: a wrapper has to copy it
+        self.buffer = np.zeros(2, np.float32)
         self.x = 0.0
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
         self.x = 0.0
         return self.observe(), {"begun": True}
@@ -50,7 +54,9 @@ class Rooms(gym.Env[Any, Any]):
     action_space: Any = gym.spaces.Discrete(2)
     room = 5
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
         self.room = 5
         return self.room, {}
@@ -75,7 +81,9 @@ def room_constraint() -> LearnedConstraint:
     return LearnedConstraint(features=features, params=(layer,))
 
 
-def line_constraint(weight: float = 8.0, at: float = 1.5, discrete: bool = False) -> LearnedConstraint:
+def line_constraint(
+    weight: float = 8.0, at: float = 1.5, discrete: bool = False
+) -> LearnedConstraint:
     """ζ(x) = σ(weight (at − x)): infeasible beyond `at`, whatever is done there."""
     features = Features(
         names=("x",),
@@ -91,7 +99,8 @@ def line_constraint(weight: float = 8.0, at: float = 1.5, discrete: bool = False
 
 
 def push_constraint(discrete: bool = False) -> LearnedConstraint:
-    """Forbids a push to the right (the last choice) beyond x = 0.5: ζ = σ(20 − 20 [a = right] − 20 [x > 0.5]...)."""
+    """Forbids a push to the right (the last choice) beyond x = 0.5:
+    ζ = σ(20 − 20 [a = right] − 20 [x > 0.5]...)."""
     features = Features(
         names=("x", "on" if discrete else "push"),
         columns=(1, 4 if discrete else 2),

@@ -1,4 +1,7 @@
-"""`icrl export` without its extra, and with a bad name. What it writes is tested where ONNX is: tests/extras."""
+"""`icrl export` without its extra, and with a bad name.
+
+What it writes is tested where ONNX is: tests/extras.
+"""
 
 import sys
 from pathlib import Path
@@ -12,7 +15,9 @@ from icrl.errors import InputError
 from icrl.interop.onnx_export import export_onnx
 
 
-def test_without_the_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_it_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(InputError, match=r"pip install 'icrl\[onnx\]'"):
         export_onnx(line_constraint(), tmp_path / "c.onnx")
@@ -32,5 +37,12 @@ def test_no_constraint_there(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_the_public_names_are_at_home() -> None:
-    for name in ("CostInInfo", "PenalisedReward", "Shield", "SixValueStep", "TerminateOnViolation", "export_onnx"):
+    for name in (
+        "CostInInfo",
+        "PenalisedReward",
+        "Shield",
+        "SixValueStep",
+        "TerminateOnViolation",
+        "export_onnx",
+    ):
         assert getattr(icrl, name).__module__.startswith("icrl.interop.")

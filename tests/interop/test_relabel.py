@@ -1,4 +1,5 @@
-"""Relabelled datasets: the costs that recording with the wrapper would have given, and everything else untouched."""
+"""Relabelled datasets: the costs that recording with the wrapper would have given,
+and everything else untouched."""
 
 import json
 import warnings
@@ -28,12 +29,17 @@ def minari_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def record(env: gym.Env[Any, Any], dataset_id: str) -> None:
-    """Three episodes as Minari's collector keeps them: an observation, and an info, more than steps."""
+    """Three episodes as Minari's collector keeps them:
+    an observation, and an info, more than steps."""
     env.action_space.seed(0)
     buffers = []
     for number in range(3):
         observation, info = env.reset(seed=number)
-        rows: dict[str, list[Any]] = {"observations": [np.array(observation)], "actions": [], "rewards": []}
+        rows: dict[str, list[Any]] = {
+            "observations": [np.array(observation)],
+            "actions": [],
+            "rewards": [],
+        }
         costs, terminated = [info["cost"]] if "cost" in info else [], False
         while not terminated and len(rows["actions"]) < 6:
             action = env.action_space.sample() if number else env.action_space.sample() * 0 + 1
@@ -54,7 +60,8 @@ def record(env: gym.Env[Any, Any], dataset_id: str) -> None:
             )
         )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about what the test leaves out: author, environment to evaluate in
+        # about what the test leaves out: author, environment to evaluate in
+        warnings.simplefilter("ignore")
         minari.create_dataset_from_buffers(
             dataset_id,
             buffers,
@@ -74,7 +81,9 @@ def test_relabelling_equals_recording_with_the_wrapper(
     record(CostInInfo(world(), constraint), "corridor/wrapped-v0")
     made = relabel_minari("corridor/plain-v0", constraint, "corridor/costly-v1")
     assert made.folder == minari_root / "corridor" / "costly-v1"
-    plain, wrapped, costly = (minari.load_dataset(f"corridor/{n}") for n in ("plain-v0", "wrapped-v0", "costly-v1"))
+    plain, wrapped, costly = (
+        minari.load_dataset(f"corridor/{n}") for n in ("plain-v0", "wrapped-v0", "costly-v1")
+    )
     assert made.num_steps == plain.total_steps == costly.total_steps
     for before, expected, got in zip(plain, wrapped, costly, strict=True):
         assert got.infos["cost"].shape == (len(got) + 1,)
@@ -82,7 +91,9 @@ def test_relabelling_equals_recording_with_the_wrapper(
         for part in ("observations", "actions", "rewards", "terminations", "truncations"):
             np.testing.assert_array_equal(getattr(got, part), getattr(before, part))
     costs = np.concatenate([episode.infos["cost"][1:] for episode in costly])
-    np.testing.assert_allclose([made.mean_cost, made.share_infeasible], [costs.mean(), np.mean(costs > 0.5)])
+    np.testing.assert_allclose(
+        [made.mean_cost, made.share_infeasible], [costs.mean(), np.mean(costs > 0.5)]
+    )
     assert 0 < made.share_infeasible < 1
     assert "corridor/costly-v1" in minari.list_local_datasets()
     assert load_demos("corridor/costly-v1").trajectories.num_steps == made.num_steps
@@ -101,18 +112,28 @@ def test_the_metadata_hold_the_card_and_all_that_was_there() -> None:
         "threshold": 0.5,
         "provenance": {"seed": 3},
     }
-    assert {float(cost) for episode in minari.load_dataset("costly-v0") for cost in episode.infos["cost"]} == {0.0, 1.0}
+    assert {
+        float(cost)
+        for episode in minari.load_dataset("costly-v0")
+        for cost in episode.infos["cost"]
+    } == {0.0, 1.0}
 
 
 def test_columns_can_be_named() -> None:
     record(Corridor(), "plain-v0")
-    swapped = relabel_minari("plain-v0", line_constraint(), "swapped-v0", feature_names=("x", "seven"))
+    swapped = relabel_minari(
+        "plain-v0", line_constraint(), "swapped-v0", feature_names=("x", "seven")
+    )
     assert swapped.share_infeasible == 1.0  # the column that is called x now holds 7
-    with pytest.raises(InputError, match=r"task 'dataset plain-v0' does not have; it has a, b, action.0."):
+    with pytest.raises(
+        InputError, match=r"task 'dataset plain-v0' does not have; it has a, b, action.0."
+    ):
         relabel_minari("plain-v0", line_constraint(), "other-v0", feature_names=("a", "b"))
 
 
-def test_what_cannot_be_done_leaves_nothing_behind(minari_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_done_leaves_nothing_behind(
+    minari_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     record(Steps(), "plain-v0")
     with pytest.raises(InputError, match=r"1 continuous actions.*has 2 observations and"):
         relabel_minari("plain-v0", line_constraint(), "costly-v0")
@@ -141,9 +162,21 @@ def test_costs_are_not_written_over() -> None:
 def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record(Corridor(), "plain-v0")
     line_constraint(at=-0.5).save(tmp_path / "run" / "constraint")
-    main(["relabel", "plain-v0", "--constraint", str(tmp_path / "run"), "--out", "group/costly-v0", "--hard"])
+    main(
+        [
+            "relabel",
+            "plain-v0",
+            "--constraint",
+            str(tmp_path / "run"),
+            "--out",
+            "group/costly-v0",
+            "--hard",
+        ]
+    )
     out = capsys.readouterr().out
     with h5py.File(tmp_path / "sets" / "group" / "costly-v0" / "data" / "main_data.hdf5") as file:
         costs = np.concatenate([file[name]["infos/cost"][1:] for name in file])
-    assert f"{len(costs)} steps of 3 episodes, mean cost {costs.mean():.3f}" in " ".join(out.split())
+    assert f"{len(costs)} steps of 3 episodes, mean cost {costs.mean():.3f}" in " ".join(
+        out.split()
+    )
     assert f"{costs.mean():.1%} of the steps are infeasible" in out

@@ -14,7 +14,8 @@ from icrl.interop.shield import Shield
 
 AT_ZERO, AT_TWO = np.array([7.0, 0.0]), np.array([7.0, 2.0])
 PUSHES = np.array([[1.0], [0.4], [0.1], [-1.0]])
-# beyond x = 1 the clipped x is 1: the logit is 25 − 20 − 20 push, so pushes above 0.25 are infeasible
+# beyond x = 1 the clipped x is 1: the logit is 25 − 20 − 20 push,
+# so pushes above 0.25 are infeasible
 
 
 def test_the_first_feasible_candidate_wins() -> None:
@@ -42,12 +43,15 @@ def test_of_nothing_feasible_the_most_feasible() -> None:
 def test_the_most_feasible_of_all() -> None:
     choice = Shield(constraint=push_constraint()).most_feasible(AT_TWO, PUSHES)
     assert (choice.action, choice.rank) == ([-1.0], 3)
-    tie = Shield(constraint=line_constraint()).most_feasible(AT_TWO, PUSHES)  # the action plays no part there
+    # the action plays no part there
+    tie = Shield(constraint=line_constraint()).most_feasible(AT_TWO, PUSHES)
     assert (tie.rank, tie.feasible) == (0, False)
 
 
 def test_choices() -> None:
-    choice = Shield(constraint=push_constraint(discrete=True)).first_feasible(AT_TWO, np.array([2, 1, 0]))
+    choice = Shield(constraint=push_constraint(discrete=True)).first_feasible(
+        AT_TWO, np.array([2, 1, 0])
+    )
     assert (int(choice.action), choice.rank, choice.feasible) == (1, 1, True)
 
 
@@ -58,7 +62,9 @@ def test_a_policy_is_asked_until_it_says_something_feasible() -> None:
     assert next(proposals) == [-1.0]  # it was not asked again
 
     stubborn = itertools.cycle(PUSHES[:2])
-    choice = Shield(constraint=push_constraint()).ask(AT_TWO, lambda observation: next(stubborn), num_candidates=5)
+    choice = Shield(constraint=push_constraint()).ask(
+        AT_TWO, lambda observation: next(stubborn), num_candidates=5
+    )
     assert (choice.action, choice.rank, choice.feasible) == ([0.4], 1, False)
 
 
@@ -74,11 +80,16 @@ def test_a_state_is_given_by_its_number() -> None:
     shield = Shield.for_env(Rooms(), room_constraint())
     on = [shield.first_feasible(room, np.array([1, 0])).action for room in (5, 6, np.int64(7))]
     assert on == [1, 0, 1]
-    assert shield.ask(6, lambda room: 7 - room).feasible is False  # the policy is asked with the number
-    assert shield.first_feasible(np.array([0.0, 1.0, 0.0]), np.array([1, 0])).rank == 1  # a vector still does
+    # the policy is asked with the number
+    assert shield.ask(6, lambda room: 7 - room).feasible is False
+    # a vector still does
+    assert shield.first_feasible(np.array([0.0, 1.0, 0.0]), np.array([1, 0])).rank == 1
     with pytest.raises(InputError, match=r"expected states in 5\.\.7, got .*4"):
         shield.first_feasible(4, np.array([0]))
-    with pytest.raises(InputError, match=r"expected an observation \[3\], got 6: .*Shield\.for_env\(env, constraint\)"):
+    with pytest.raises(
+        InputError,
+        match=r"expected an observation \[3\], got 6: .*Shield\.for_env\(env, constraint\)",
+    ):
         Shield(constraint=room_constraint()).first_feasible(6, np.array([0]))
 
 
@@ -90,7 +101,9 @@ def test_features_are_found_by_name() -> None:
 
 @pytest.mark.parametrize("path", ["runs/constraint", Path("runs/constraint")])
 def test_a_path_is_no_constraint(path: Any) -> None:
-    with pytest.raises(InputError, match=r"got .*: load it first with icrl\.load_constraint\('runs/constraint'\)"):
+    with pytest.raises(
+        InputError, match=r"got .*: load it first with icrl\.load_constraint\('runs/constraint'\)"
+    ):
         Shield(constraint=cast(Any, path))
 
 

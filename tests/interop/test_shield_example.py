@@ -9,7 +9,9 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "shield.py"
 
 
 def test_the_shielded_walker_keeps_the_law(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, EXAMPLE], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, EXAMPLE], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     rows = re.findall(r"return +(\d+), (\d+) of (\d+) steps", done.stdout)
     (free, none, steps), (total, refused, same) = ((int(a), int(b), int(c)) for a, b, c in rows)

@@ -12,7 +12,13 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from plain_worlds import Corridor, Rooms, Steps, line_constraint, push_constraint, room_constraint
 
 from icrl.errors import InputError
-from icrl.interop.wrappers import CostInInfo, PenalisedReward, SixValueStep, TerminateOnViolation, VectorCostInInfo
+from icrl.interop.wrappers import (
+    CostInInfo,
+    PenalisedReward,
+    SixValueStep,
+    TerminateOnViolation,
+    VectorCostInInfo,
+)
 
 ON = np.array([1.0], np.float32)
 BACK = np.array([-1.0], np.float32)
@@ -41,7 +47,11 @@ def test_the_action_is_part_of_the_pair() -> None:
 def test_choices_are_judged_too_whatever_integer_they_come_as() -> None:
     env = CostInInfo(Steps(), push_constraint(discrete=True), hard=True)
     env.reset(seed=0)
-    assert [env.step(action)[4]["cost"] for action in (2, np.int64(2), np.asarray(1))] == [0.0, 1.0, 0.0]
+    assert [env.step(action)[4]["cost"] for action in (2, np.int64(2), np.asarray(1))] == [
+        0.0,
+        1.0,
+        0.0,
+    ]
 
 
 def test_everything_else_of_a_step_is_left_alone() -> None:
@@ -112,10 +122,12 @@ def test_patience_counts_steps_in_a_row() -> None:
 
 
 def test_a_streak_ends_with_its_episode() -> None:
-    env = TerminateOnViolation(Corridor(), line_constraint(at=-0.5), patience=2)  # all of the corridor is forbidden
+    # all of the corridor is forbidden
+    env = TerminateOnViolation(Corridor(), line_constraint(at=-0.5), patience=2)
     env.reset(seed=0)
     assert env.step(ON)[4]["stopped"] is False
-    env.reset(seed=0)  # cut after one violation: the next episode's first is not the second in a row
+    # cut after one violation: the next episode's first is not the second in a row
+    env.reset(seed=0)
     assert env.step(ON)[4]["stopped"] is False
     assert env.step(ON)[4]["stopped"] is True
 
@@ -127,7 +139,11 @@ def test_a_forced_end_costs_something_even_where_nothing_is_paid() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "match"),
-    [({"patience": 0}, "patience"), ({"gamma": 1.0}, "gamma"), ({"end_reward": float("nan")}, "end_reward")],
+    [
+        ({"patience": 0}, "patience"),
+        ({"gamma": 1.0}, "gamma"),
+        ({"end_reward": float("nan")}, "end_reward"),
+    ],
 )
 def test_settings_of_termination_are_checked(settings: dict[str, Any], match: str) -> None:
     with pytest.raises(InputError, match=match):
@@ -161,10 +177,18 @@ def test_names_can_be_given() -> None:
 @pytest.mark.parametrize(
     ("env", "names", "match"),
     [
-        (Steps(), None, "2 observations and 1 continuous actions.*2 observations and 3 choices.*looks for x"),
+        (
+            Steps(),
+            None,
+            "2 observations and 1 continuous actions.*2 observations and 3 choices.*looks for x",
+        ),
         (Corridor(), ("a", "b"), "looks at x, .* does not have; it has a, b, action.0."),
         (Corridor(), ("a",), "expected 2 different feature names.*got 1: a"),
-        (gym.wrappers.TransformObservation(Corridor(), lambda o: {"o": o}, gym.spaces.Dict()), None, "observes Dict"),
+        (
+            gym.wrappers.TransformObservation(Corridor(), lambda o: {"o": o}, gym.spaces.Dict()),
+            None,
+            "observes Dict",
+        ),
         (
             gym.wrappers.TransformAction(Corridor(), abs, gym.spaces.MultiDiscrete([2, 2])),
             None,
@@ -172,7 +196,9 @@ def test_names_can_be_given() -> None:
         ),
     ],
 )
-def test_what_does_not_fit_says_what_is_there(env: Any, names: tuple[str, ...] | None, match: str) -> None:
+def test_what_does_not_fit_says_what_is_there(
+    env: Any, names: tuple[str, ...] | None, match: str
+) -> None:
     with pytest.raises(InputError, match=match):
         CostInInfo(env, line_constraint(), feature_names=names)
 
@@ -189,17 +215,21 @@ def test_states_that_are_numbers_enter_one_hot() -> None:
         def observe(self) -> Any:
             return int(self.x > 0.5)
 
-    env = CostInInfo(Three(), line_constraint(at=0.5, discrete=True), hard=True)  # column 1 is "state 1"
+    # column 1 is "state 1"
+    env = CostInInfo(Three(), line_constraint(at=0.5, discrete=True), hard=True)
     env.reset(seed=0)
     assert [env.step(2)[4]["cost"] for _ in range(2)] == [0.0, 1.0]
 
 
-@pytest.mark.parametrize("wrap", [CostInInfo, partial(PenalisedReward, weight=2.0), TerminateOnViolation])
+@pytest.mark.parametrize(
+    "wrap", [CostInInfo, partial(PenalisedReward, weight=2.0), TerminateOnViolation]
+)
 def test_gymnasium_finds_nothing_wrong(wrap: Any) -> None:
     copying = gym.wrappers.TransformObservation(Corridor(), np.array, Corridor.observation_space)
     env = wrap(copying, line_constraint())
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that it is a wrapper, and that the corridor is endless: both are so
+        # that it is a wrapper, and that the corridor is endless: both are so
+        warnings.simplefilter("ignore")
         check_env(env, skip_render_check=True)
     assert env.reset(seed=0)[1]["cost"] == 0.0
 
@@ -214,7 +244,8 @@ def test_a_vector_of_wrapped_environments_and_a_wrapped_vector_agree(mode: Autor
         actions = np.array([[1.0], [0.5 if t % 2 else 1.0]], np.float32)
         a, b = inside.step(actions), outside.step(actions)
         np.testing.assert_array_equal(a[0], b[0])
-        if mode is not AutoresetMode.SAME_STEP:  # there Gymnasium puts the info of the reset in place of the step's
+        # there Gymnasium puts the info of the reset in place of the step's
+        if mode is not AutoresetMode.SAME_STEP:
             np.testing.assert_allclose(a[4]["cost"], b[4]["cost"])
         ended = a[2] | a[3]
         if mode is AutoresetMode.DISABLED and ended.any():
@@ -224,7 +255,9 @@ def test_a_vector_of_wrapped_environments_and_a_wrapped_vector_agree(mode: Autor
 
 def test_a_wrapped_vector_costs_by_hand() -> None:
     env = VectorCostInInfo(
-        SyncVectorEnv([Corridor], autoreset_mode=AutoresetMode.NEXT_STEP), line_constraint(), hard=True
+        SyncVectorEnv([Corridor], autoreset_mode=AutoresetMode.NEXT_STEP),
+        line_constraint(),
+        hard=True,
     )
     env.reset(seed=0)
     # x: 0, 1, 2, then 3 ends it, the fourth step only resets, and x is 0 again
@@ -236,14 +269,20 @@ def test_a_wrapped_vector_costs_by_hand() -> None:
 def test_states_count_as_the_environment_does() -> None:
     env = CostInInfo(Rooms(), room_constraint(), hard=True)
     env.reset(seed=0)
-    assert [env.step(1)[4]["cost"] for _ in range(3)] == [0.0, 1.0, 0.0]  # from the rooms 5, 6 and 7
+    # from the rooms 5, 6 and 7
+    assert [env.step(1)[4]["cost"] for _ in range(3)] == [0.0, 1.0, 0.0]
     vector = VectorCostInInfo(SyncVectorEnv([Rooms, Rooms]), room_constraint(), hard=True)
     vector.reset(seed=0)
-    assert [vector.step(np.array([1, 0]))[4]["cost"].tolist() for _ in range(2)] == [[0.0, 0.0], [1.0, 0.0]]
+    assert [vector.step(np.array([1, 0]))[4]["cost"].tolist() for _ in range(2)] == [
+        [0.0, 0.0],
+        [1.0, 0.0],
+    ]
 
 
 def test_a_path_is_told_how_to_become_a_constraint() -> None:
-    with pytest.raises(InputError, match=r"got str: load it first with icrl\.load_constraint\('runs/c'\)"):
+    with pytest.raises(
+        InputError, match=r"got str: load it first with icrl\.load_constraint\('runs/c'\)"
+    ):
         CostInInfo(Corridor(), cast(Any, "runs/c"))
     with pytest.raises(InputError, match="got NoneType: load it first"):
         VectorCostInInfo(SyncVectorEnv([Corridor]), cast(Any, None))
@@ -257,7 +296,9 @@ def test_names_that_the_environment_offers_are_a_list_or_nothing() -> None:
     by_method = CostInInfo(corridor(lambda self: ["x", "other"]), line_constraint())
     assert by_method._judge.constraint.features.columns == (0,)
     for names in ("xy", 3, {"x": 0, "y": 1}):
-        with pytest.raises(InputError, match=r"feature_names of Named is .* expected a list of names"):
+        with pytest.raises(
+            InputError, match=r"feature_names of Named is .* expected a list of names"
+        ):
             CostInInfo(corridor(names), line_constraint())
     with pytest.raises(InputError, match=r"feature_names is str \('xy'\)"):
         CostInInfo(Corridor(), line_constraint(), feature_names="xy")

@@ -32,7 +32,9 @@ def module(tmp_path, monkeypatch):
 
 def test_a_method_that_the_user_names_is_imported_and_one_that_a_run_names_is_not(module):
     name = f"{module}:HERE"
-    with pytest.raises(InputError, match=r"code that would be executed.*--method mine_for_test:HERE"):
+    with pytest.raises(
+        InputError, match=r"code that would be executed.*--method mine_for_test:HERE"
+    ):
         find_method(name)
     assert module not in sys.modules
     assert not is_known(name)
@@ -44,7 +46,9 @@ def test_a_method_that_the_user_names_is_imported_and_one_that_a_run_names_is_no
 def test_what_is_no_method_is_refused_by_its_type(module):
     with pytest.raises(InputError, match=r"mine_for_test:NUMBER is int, expected an icrl\.Method"):
         open_method(f"{module}:NUMBER")
-    with pytest.raises(InputError, match="unknown method of mine_for_test 'HER': did you mean 'HERE'"):
+    with pytest.raises(
+        InputError, match="unknown method of mine_for_test 'HER': did you mean 'HERE'"
+    ):
         open_method(f"{module}:HER")
 
 
@@ -61,7 +65,9 @@ def test_a_package_brings_a_method_by_an_entry_point(module, monkeypatch):
 def test_a_broken_package_is_named(module, monkeypatch):
     entry = EntryPoint(name="gone", value="no_such_module_at_all:HERE", group=registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: EntryPoints([entry]))
-    with pytest.raises(InputError, match="gone of the entry point no_such_module_at_all:HERE cannot be imported"):
+    with pytest.raises(
+        InputError, match="gone of the entry point no_such_module_at_all:HERE cannot be imported"
+    ):
         find_method("gone")
 
 
@@ -87,7 +93,9 @@ def test_every_record_says_all_that_is_asked(method):
 
 
 def test_how_constraints_press():
-    assert [name for name, method in METHODS.items() if method.presses is Presses.bonus] == ["gail-constraint"]
+    assert [name for name, method in METHODS.items() if method.presses is Presses.bonus] == [
+        "gail-constraint"
+    ]
     assert preset("default", "lap-grid").forward.respect is Respect.terminate
     assert preset("paper", "lap-grid").forward.respect is Respect.lagrangian
     assert "gail-constraint (reward + log zeta)" in help_text(presses=True)

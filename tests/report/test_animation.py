@@ -27,7 +27,8 @@ def hand_made_constraint(task, name, weight, bias):
 
 
 def make_run(directory, task_name, constraint_name=None):
-    """A run directory with an untrained policy and, if named, a constraint on one feature: ζ = σ(2 − 4 x)."""
+    """A run directory with an untrained policy and, if named,
+    a constraint on one feature: ζ = σ(2 − 4 x)."""
     task = make_scenario(task_name).task
     directory.mkdir(parents=True)
     config = ForwardConfig(hidden=(8, 8))

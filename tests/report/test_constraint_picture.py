@@ -1,4 +1,5 @@
-"""`constraint.png`: drawn for a lap, a plane and a body; what it shows is what the constraint says."""
+"""`constraint.png`: drawn for a lap, a plane and a body;
+what it shows is what the constraint says."""
 
 import gymnasium as gym
 import numpy as np
@@ -20,7 +21,9 @@ def trajectories(task, seed):
     else:
         actions = rng.uniform(-0.2, 0.2, (num, steps, len(task.action_names))).astype(np.float32)
     return Trajectories(
-        observations=rng.uniform(-1, 1, (num, steps, len(task.observation_names))).astype(np.float32),
+        observations=rng.uniform(-1, 1, (num, steps, len(task.observation_names))).astype(
+            np.float32
+        ),
         actions=actions,
         rewards=np.zeros((num, steps), np.float32),
         lengths=np.array([steps, 7, 1]),
@@ -69,9 +72,14 @@ def test_a_slice_changes_one_feature_and_nothing_else():
     assert not part.violates.any()  # nothing reaches x <= -3 here
     # by hand, at one value, over the pairs the picture takes: 16 spread over the 28 real steps
     chosen = np.unique(np.linspace(0, 27, 16).astype(int))
-    observations, actions = demos.observations[demos.mask][chosen].copy(), demos.actions[demos.mask][chosen]
+    observations, actions = (
+        demos.observations[demos.mask][chosen].copy(),
+        demos.actions[demos.mask][chosen],
+    )
     observations[:, 0] = part.values[50]
-    assert part.feasibility[50] == pytest.approx(constraint.feasibility(observations, actions).mean())
+    assert part.feasibility[50] == pytest.approx(
+        constraint.feasibility(observations, actions).mean()
+    )
 
 
 def test_the_truth_is_shaded_where_it_forbids():

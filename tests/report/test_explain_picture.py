@@ -31,8 +31,12 @@ def zeta(columns):
 @pytest.mark.parametrize("columns", [(0,), (0, 1, 2)], ids=["one panel", "several"])
 def test_nothing_is_cut_off_at_the_edges(tmp_path, columns):
     reading = read_constraint(zeta(columns), lap_demos().trajectories, None)
-    draw_reading(reading, "a task with a <name> of $ome length | icrl, seed 0", tmp_path / "explain.png")
+    draw_reading(
+        reading, "a task with a <name> of $ome length | icrl, seed 0", tmp_path / "explain.png"
+    )
     pixels = np.asarray(Image.open(tmp_path / "explain.png").convert("L"))
-    edge = np.concatenate([pixels[:2].ravel(), pixels[-2:].ravel(), pixels[:, :2].ravel(), pixels[:, -2:].ravel()])
+    edge = np.concatenate(
+        [pixels[:2].ravel(), pixels[-2:].ravel(), pixels[:, :2].ravel(), pixels[:, -2:].ravel()]
+    )
     assert edge.min() > 250  # white: all that was drawn lies inside
     assert pixels.min() < 100

@@ -23,7 +23,8 @@ def test_seeds_meet_on_the_steps_that_all_cover(tmp_path):
     (group,) = read_groups([tmp_path])
     curves = common_curves(group, "truth/true_return")
     np.testing.assert_allclose(curves.steps, [150, 200, 300])
-    # between 100 and 200 the first rises from 0 to 10: 5 at 150; the second falls by 6 over 150 steps: 4 at 200
+    # between 100 and 200 the first rises from 0 to 10: 5 at 150;
+    # the second falls by 6 over 150 steps: 4 at 200
     np.testing.assert_allclose(curves.values, [[5, 10, 20], [6, 4, 0]])
     assert common_curves(group, "truth/no_such") is None
 
@@ -42,7 +43,9 @@ def test_figures_are_the_same_bytes_each_time(tmp_path):
         write_run(tmp_path / "runs", "icrl", seed, [0.0, 10.0 + seed], [0.5, 0.0])
     groups = read_groups([tmp_path / "runs"])
     references = {"expert": {"true_return": 60.0, "violation_rate": 0.0}}
-    first, again = (draw_learning_curves(groups, references, tmp_path / name) for name in ("a", "b"))
+    first, again = (
+        draw_learning_curves(groups, references, tmp_path / name) for name in ("a", "b")
+    )
     assert [path.name for path in first] == ["a.png", "a.svg"]
     assert first[0].read_bytes().startswith(b"\x89PNG")
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in again]
@@ -76,9 +79,13 @@ def test_x_is_replaced_and_nothing_else():
     assert observations.shape == (2, 400, 4)
     np.testing.assert_array_equal(observations[..., 0], np.broadcast_to(x[:, None], (2, 400)))
     np.testing.assert_array_equal(observations[0, :, 1:], observations[1, :, 1:])
-    real = np.concatenate([np.concatenate([p.observations[p.mask], p.actions[p.mask]], axis=1) for p in pools])
+    real = np.concatenate(
+        [np.concatenate([p.observations[p.mask], p.actions[p.mask]], axis=1) for p in pools]
+    )
     known = {tuple(row) for row in np.delete(real, 0, axis=1)}
-    assert {tuple(row) for row in np.concatenate([observations[0, :, 1:], actions[0]], axis=1)} <= known
+    assert {
+        tuple(row) for row in np.concatenate([observations[0, :, 1:], actions[0]], axis=1)
+    } <= known
 
 
 def test_the_axis_covers_what_was_visited_and_zeta_can_see(constraint):

@@ -5,7 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from icrl.report.knowledge import common_pairs, judge_all, knowledge_note, knowledge_table, seeds_table
+from icrl.report.knowledge import (
+    common_pairs,
+    judge_all,
+    knowledge_note,
+    knowledge_table,
+    seeds_table,
+)
 from icrl.report.records import read_groups
 from icrl.tasks.registry import make_scenario
 from walls import wall_run
@@ -14,7 +20,9 @@ TASK = "half-cheetah-wall"
 
 
 def rows(table):
-    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().splitlines()]
+    lines = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().splitlines()
+    ]
     return [dict(zip(lines[0], line, strict=True)) for line in lines[2:]]
 
 
@@ -29,10 +37,17 @@ def runs(tmp_path):
         (directory / "config.json").write_text(json.dumps(config | {"seed": seed, "label": "icrl"}))
         (directory / "metrics.jsonl").write_text("")
         scores = {
-            "scenario": TASK, "method": "icrl", "seed": seed, "steps": 10, "true_return": 4000.0, "violation_rate": 0.0,
-            "expert_return": 5000.0, "seconds": 2.0, "steps_per_second": 5.0,
+            "scenario": TASK,
+            "method": "icrl",
+            "seed": seed,
+            "steps": 10,
+            "true_return": 4000.0,
+            "violation_rate": 0.0,
+            "expert_return": 5000.0,
+            "seconds": 2.0,
+            "steps_per_second": 5.0,
             "constraint": {"hit_rate": 0.25 + seed / 2, "false_alarm_rate_right_of_start": 0.125},
-        }  # fmt: skip
+        }
         (directory / "scores.json").write_text(json.dumps(scores))
     return tmp_path
 
@@ -62,7 +77,11 @@ def test_the_tables_show_every_seed_and_the_spread(runs):
     known = judge_all(groups, scenario, demos)
     first, second = rows(seeds_table(groups, known, 5000.0, {("icrl", 1): 0.5}).markdown())
     assert (first["expert steps forbidden"], second["expert steps forbidden"]) == ("-", "0.5000")
-    assert (first["seed"], first["true return"], first["ratio to expert"]) == ("0", "4,000.0", "0.800")
+    assert (first["seed"], first["true return"], first["ratio to expert"]) == (
+        "0",
+        "4,000.0",
+        "0.800",
+    )
     assert (first["hit rate, own run"], second["hit rate, own run"]) == ("0.2500", "0.7500")
     assert first["false alarms x > 0, own run"] == "0.1250"
     (row,) = rows(knowledge_table(groups, known).markdown())

@@ -6,7 +6,13 @@ from dataclasses import replace
 from rich.console import Console
 
 from icrl.evaluate import Truth
-from icrl.report.summary import print_references, print_scores, print_tasks, print_truth, write_pictures
+from icrl.report.summary import (
+    print_references,
+    print_scores,
+    print_tasks,
+    print_truth,
+    write_pictures,
+)
 from icrl.tasks.lap_grid import lap_grid
 from icrl.types import Scores
 from small_runs import lap_demos
@@ -59,7 +65,9 @@ def test_the_table_of_a_run(tmp_path):
 
 
 def test_demonstrations_without_references_leave_the_run_alone():
-    truth = Truth(true_return=12.0, violation_rate=0.25, nominal_return=20.0, violating_episodes=1.0)
+    truth = Truth(
+        true_return=12.0, violation_rate=0.25, nominal_return=20.0, violating_episodes=1.0
+    )
     text = page(print_truth, truth, lap_grid(), {}, 7)
     assert rows(text) == {"this run (7 episodes)": ["12.0", "0.2500"]}
     assert "True constraint: the anticlockwise action is forbidden." in text
@@ -82,5 +90,8 @@ def test_the_list_of_tasks():
 def test_without_a_constraint_there_is_nothing_to_draw(tmp_path):
     from icrl.methods.learners import Snapshot
 
-    assert write_pictures(lap_grid(), lap_demos(), Snapshot(0, 1, 1, None, None, None, {}), tmp_path) == []
+    assert (
+        write_pictures(lap_grid(), lap_demos(), Snapshot(0, 1, 1, None, None, None, {}), tmp_path)
+        == []
+    )
     assert list(tmp_path.iterdir()) == []

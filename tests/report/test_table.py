@@ -13,7 +13,9 @@ from icrl.report.table import markdown_table, notes
 
 def cells(table):
     """{row name: {header: cell}}"""
-    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().splitlines()]
+    lines = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().splitlines()
+    ]
     return {row[0]: dict(zip(lines[0], row, strict=True)) for row in lines[2:]}
 
 
@@ -33,7 +35,11 @@ def runs(tmp_path):
 def test_the_table_by_hand(runs):
     groups = read_groups([runs])
     assert [group.label for group in groups] == ["icrl", "paper", "nominal"]
-    table = cells(markdown_table(groups, {"expert": {"true_return": 60.0, "violation_rate": 0.0, "steps": 112_640}}))
+    table = cells(
+        markdown_table(
+            groups, {"expert": {"true_return": 60.0, "violation_rate": 0.0, "steps": 112_640}}
+        )
+    )
     ours = table["ICRL (ours)"]
     # mean (54 + 60 + 66) / 3 = 60; squares 36 + 0 + 36 = 72, error sqrt(72 / (3 * 2)) = 3.46
     assert ours["true return (mean ± SE)"] == "60.00 ± 3.46"
@@ -41,7 +47,8 @@ def test_the_table_by_hand(runs):
     assert (ours["violation rate (mean)"], ours["violation rate (max)"]) == ("0.0100", "0.0300")
     assert (ours["seeds"], ours["failed"], ours["collapsed seeds"]) == ("3", "0", "0")
     assert (ours["steps"], ours["steps/s"]) == ("2,000", "1,000")
-    # IQM of 3: (54 / 4 + 60 + 66 / 4) / 1.5 = 60; the extreme resamples are three times the same seed
+    # IQM of 3: (54 / 4 + 60 + 66 / 4) / 1.5 = 60;
+    # the extreme resamples are three times the same seed
     assert ours["IQM [95 % CI]"] == "60.00 [54.00, 66.00]"
     paper = table["ICRL (paper's settings)"]
     assert (paper["seeds"], paper["failed"], paper["collapsed seeds"]) == ("2", "1", "1")
@@ -80,7 +87,10 @@ def test_different_lengths_are_named(runs, tmp_path):
     assert "Different lengths" not in notes(read_groups([runs / "icrl-seed0", runs / "icrl-seed1"]))
     write_run(tmp_path, "icrl", 7, [0.0, 1.0, 2.0], [0.0, 0.0, 0.0])
     text = notes(read_groups([runs / "icrl-seed0", runs / "paper-seed0", tmp_path]))
-    assert "the runs of ICRL (ours) have different numbers of environment steps (1 of 2,000, 1 of 3,000)" in text
+    assert (
+        "the runs of ICRL (ours) have different numbers of environment steps (1 of 2,000, 1 of "
+        "3,000)"
+    ) in text
     assert "ICRL (ours) 3,000, ICRL (paper's settings) 2,000" in text
 
 
@@ -95,9 +105,19 @@ def test_a_report_holds_what_is_worth_committing(runs, tmp_path):
     out = tmp_path / "results"
     written = write_report([runs], out, "icrl report runs --out results")
     assert {path.name for path in written} == {path.name for path in out.iterdir()}
-    assert {path.suffix for path in written} == {".json", ".txt", ".md", ".png", ".svg", ".csv", ".html"}
+    assert {path.suffix for path in written} == {
+        ".json",
+        ".txt",
+        ".md",
+        ".png",
+        ".svg",
+        ".csv",
+        ".html",
+    }
     assert len(json.loads((out / "scores.json").read_text())) == 5
-    assert (out / "command.txt").read_text() == "icrl suite lap-grid\nicrl report runs --out results\n"
+    assert (
+        out / "command.txt"
+    ).read_text() == "icrl suite lap-grid\nicrl report runs --out results\n"
     text = (out / "table.md").read_text()
     assert "the anticlockwise action is forbidden" in text
     assert "| *reference: nominal* |" in text

@@ -1,4 +1,5 @@
-"""A report of transfers and ablations: the expert's runs are the measure, what a part costs is told by hand."""
+"""A report of transfers and ablations: the expert's runs are the measure,
+what a part costs is told by hand."""
 
 import json
 
@@ -23,7 +24,9 @@ from small_runs import lap_demos
 
 def rows(table):
     """{first cells of a row joined: its cells}"""
-    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().splitlines()]
+    lines = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.strip().splitlines()
+    ]
     return [dict(zip(lines[0], line, strict=True)) for line in lines[2:]]
 
 
@@ -37,7 +40,9 @@ def forbids(action):
 @pytest.fixture
 def runs(tmp_path):
     for seed, action in enumerate(("anticlockwise", "clockwise")):
-        forbids(action).save(write_run(tmp_path, "icrl", seed, [0.0, 48.0], [0.4, 0.0]) / "constraint")
+        forbids(action).save(
+            write_run(tmp_path, "icrl", seed, [0.0, 48.0], [0.4, 0.0]) / "constraint"
+        )
     return tmp_path
 
 
@@ -45,7 +50,8 @@ def test_over_constraint_is_judged_on_what_the_expert_does(runs):
     groups = read_groups([runs])
     scenario, demos = make_scenario("lap-grid"), lap_demos()
     expert = expert_steps(groups, scenario, demos)
-    assert expert is demos.trajectories  # no expert among the runs: the demonstrations, which only go clockwise
+    # no expert among the runs: the demonstrations, which only go clockwise
+    assert expert is demos.trajectories
     shares = forbidden_steps(groups, scenario, expert)
     assert shares == {("icrl", 0): 0.0, ("icrl", 1): 1.0}
     (row,) = rows(markdown_table(groups, {}, shares))
@@ -120,7 +126,10 @@ def ablation(tmp_path):
     rounds = [json.loads(line) for line in metrics.read_text().splitlines()]
     for line, updates, cut in zip(rounds, (1, 4), (True, False), strict=True):
         line |= {"constraint/updates_made": updates, "constraint/stopped_early": False}
-        line |= {"constraint/step_shortened": cut, "constraint/effective_sample_size": 10.0 if cut else 4.0}
+        line |= {
+            "constraint/step_shortened": cut,
+            "constraint/effective_sample_size": 10.0 if cut else 4.0,
+        }
     metrics.write_text("".join(json.dumps(line) + "\n" for line in rounds))
     return tmp_path
 
@@ -141,7 +150,19 @@ def test_what_an_ablation_costs(ablation):
         ["5", "on", "on", "2", "0", "2,500 ± 500", "-", "0.000", "-", "0", "2.5", "0.50", "7.0"],
         ["5", "on", "off", "0", "1", *["-"] * 8],  # its one run failed: it is not left out
         # −500 and −700, seed by seed: the deviation is √2 · 100, the error 100
-        ["5", "off", "on", "2", "0", "1,900 ± 600", "-600 ± 100", "0.250", "+0.250 ± 0.000", "0", *["-"] * 3],
+        [
+            "5",
+            "off",
+            "on",
+            "2",
+            "0",
+            "1,900 ± 600",
+            "-600 ± 100",
+            "0.250",
+            "+0.250 ± 0.000",
+            "0",
+            *["-"] * 3,
+        ],
         # nothing with both at B = 20 to compare with
         ["20", "off", "off", "2", "0", "50 ± 0", "-", "0.900", "-", "2", *["-"] * 3],
     ]
@@ -156,9 +177,13 @@ def test_the_line_in_every_panel_is_the_best_with_nothing_left_out(ablation):
 
 def test_ablations_have_a_figure_of_their_own(ablation):
     groups = read_groups([ablation / "runs"])
-    figures = draw_ablation(cells_of(groups), {"expert": {"true_return": 60.0, "violation_rate": 0.0}}, ablation / "a")
+    figures = draw_ablation(
+        cells_of(groups), {"expert": {"true_return": 60.0, "violation_rate": 0.0}}, ablation / "a"
+    )
     assert [path.name for path in figures] == ["a.png", "a.svg"]
-    written = {path.name for path in write_report([ablation / "runs"], ablation / "out", "icrl report")}
+    written = {
+        path.name for path in write_report([ablation / "runs"], ablation / "out", "icrl report")
+    }
     assert {"lap-grid-ablation.png", "lap-grid-learning-curves.png", "table.md"} <= written
     assert "What each ablation costs" in (ablation / "out" / "table.md").read_text()
 
@@ -178,5 +203,11 @@ def test_lone_transfers_of_different_constraints_are_not_pooled(runs):
     for seed, source in enumerate(("runs/ant-a/constraint", "runs/ant-b/constraint")):
         directory = write_run(runs, f"lone{seed}", seed, [0.0, 48.0], [0.4, 0.0])
         config = json.loads((directory / "config.json").read_text())
-        (directory / "config.json").write_text(json.dumps(config | {"label": None, "constraint": source}))
-    assert [group.label for group in read_groups([runs])] == ["icrl", "icrl from runs/ant-a", "icrl from runs/ant-b"]
+        (directory / "config.json").write_text(
+            json.dumps(config | {"label": None, "constraint": source})
+        )
+    assert [group.label for group in read_groups([runs])] == [
+        "icrl",
+        "icrl from runs/ant-a",
+        "icrl from runs/ant-b",
+    ]

@@ -17,7 +17,9 @@ def said_by(show):
 
 @pytest.mark.parametrize(("true_return", "explained"), [(95.0, False), (60.0, True)])
 def test_a_true_return_much_lower_than_what_is_earned_is_explained(true_return, explained):
-    truth = Truth(true_return=true_return, violation_rate=0.02, nominal_return=100.0, violating_episodes=0.4)
+    truth = Truth(
+        true_return=true_return, violation_rate=0.02, nominal_return=100.0, violating_episodes=0.4
+    )
     said = said_by(lambda console: print_rim(truth, console))
     assert ("cut the rim" in said) is explained
     assert ("40%" in said) is explained

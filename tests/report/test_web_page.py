@@ -60,8 +60,15 @@ def data_of(markup):
 
 def zeta(names=("cell", "clockwise", "anticlockwise")):
     params = init_params(np.random.default_rng(0), 3, (4,))
-    features = Features(names=names, columns=(0, 1, 2), lower=(-1, 0, 0), upper=(1, 1, 1), num_observations=1,
-                        num_actions=2, discrete=True)  # fmt: skip
+    features = Features(
+        names=names,
+        columns=(0, 1, 2),
+        lower=(-1, 0, 0),
+        upper=(1, 1, 1),
+        num_observations=1,
+        num_actions=2,
+        discrete=True,
+    )
     return LearnedConstraint(features=features, params=params)
 
 
@@ -98,7 +105,9 @@ def test_the_page_needs_nothing_but_itself(runs, tmp_path):
     reader, _ = read(tmp_path / "out" / "index.html")
     sources = [value for name, value in reader.attributes if name in ("src", "href")]
     assert all(source.startswith(("#", "data:")) for source in sources)
-    policy = next(value for name, value in reader.attributes if name == "content" and "default-src" in value)
+    policy = next(
+        value for name, value in reader.attributes if name == "content" and "default-src" in value
+    )
     assert policy.startswith("default-src 'none'")
     assert "unsafe-inline'; script-src 'sha256-" in policy
 
@@ -107,9 +116,14 @@ def test_the_words_of_the_page_are_those_of_the_tables(runs, tmp_path):
     write_report([runs], tmp_path / "out", "icrl report runs --out 'my results'")
     text = " ".join(read(tmp_path / "out" / "index.html")[0].words)
     for said in (
-        "the anticlockwise action is forbidden", "60.00 [54.00, 66.00]", "-1.00 [one seed]",
-        "Not finished: nominal-seed0", "icrl report runs --out 'my results'", "Not judged yet", "mujoco 4.0.0",
-    ):  # fmt: skip
+        "the anticlockwise action is forbidden",
+        "60.00 [54.00, 66.00]",
+        "-1.00 [one seed]",
+        "Not finished: nominal-seed0",
+        "icrl report runs --out 'my results'",
+        "Not judged yet",
+        "mujoco 4.0.0",
+    ):
         assert said in text
 
 
@@ -161,7 +175,9 @@ def test_markup_is_only_what_was_made_as_such():
     markup = element("b", '<i>"', element("u", "&"), title='"<')
     assert markup == '<b title="&quot;&lt;">&lt;i&gt;&quot;<u>&amp;</u></b>'
     assert "</script>" not in json_element({"a": "</script><script>"}, "data")[:-9]
-    assert json.loads(data_of(json_element({"a": "</script>\u2028"}, "data"))) == {"a": "</script>\u2028"}
+    assert json.loads(data_of(json_element({"a": "</script>\u2028"}, "data"))) == {
+        "a": "</script>\u2028"
+    }
 
 
 def test_zeta_over_two_features_is_what_the_constraint_says():
@@ -193,7 +209,9 @@ def test_a_run_has_a_page_of_its_own_also_where_nobody_knows_the_truth(tmp_path)
     assert "icrl: icrl on lap-grid, seed 0" in reader.words
     assert len(data["tasks"][0]["constraints"]) == 1
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())
-    write_json(tmp_path / "run" / "scores.json", scores | {"true_return": None, "violation_rate": None})
+    write_json(
+        tmp_path / "run" / "scores.json", scores | {"true_return": None, "violation_rate": None}
+    )
     reader, data = read(write_run_page(tmp_path / "run"))
     text = " ".join(reader.words)
     assert "The true constraint is not known here." in text

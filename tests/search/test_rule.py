@@ -203,7 +203,8 @@ def test_the_evidence_is_forbidden(found):
 
 def test_the_wall_lies_between_the_last_demonstration_and_the_first_evidence(found):
     world, _, finding = found
-    # the wall stands as near to demonstrations as the grid can tell: between two of them it may be passed by a hair
+    # the wall stands as near to demonstrations as the grid can tell:
+    # between two of them it may be passed by a hair
     assert forbids(finding.rule, world.axes, world.inside).mean() < 0.05
     assert forbids(finding.rule, world.axes, world.beyond).all()
 
@@ -377,10 +378,13 @@ def test_axes_that_agents_can_give_up_without_loss_are_no_rule():
     rng = np.random.default_rng(0)
 
     def shown_one():
-        return np.stack([rng.uniform(0, 0.5, 60), rng.uniform(0, 0.7, 60), rng.uniform(0, 1, 60)], axis=1)
+        return np.stack(
+            [rng.uniform(0, 0.5, 60), rng.uniform(0, 0.7, 60), rng.uniform(0, 1, 60)], axis=1
+        )
 
     shown = [shown_one() for _ in range(20)]
-    done = [rng.uniform(0, 1, (60, 3)) for _ in range(8)]  # beyond 0.5 of the style, beyond 0.7 of the place
+    # beyond 0.5 of the style, beyond 0.7 of the place
+    done = [rng.uniform(0, 1, (60, 3)) for _ in range(8)]
     problem = problem_of(numbers("style", "place", "noise"), shown, done)
     assert [axis.name for axis in find_rule(problem).rule.axes] == ["style"]
 

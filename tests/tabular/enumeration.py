@@ -42,8 +42,12 @@ def enumerate_walks(mdp: TabularMDP, beta: float) -> Enumeration:
             for t in range(mdp.horizon - 1):
                 prob *= mdp.transitions[states[t], actions[t], states[t + 1]]
             if prob > 0:
-                rows.append((states, actions, np.log(prob) + beta * sum(mdp.reward[states, actions])))
-    walks = Walks(states=np.array([row[0] for row in rows]), actions=np.array([row[1] for row in rows]))
+                rows.append(
+                    (states, actions, np.log(prob) + beta * sum(mdp.reward[states, actions]))
+                )
+    walks = Walks(
+        states=np.array([row[0] for row in rows]), actions=np.array([row[1] for row in rows])
+    )
     counts = np.zeros((len(rows), *mdp.reward.shape))
     for m, (states, actions, _) in enumerate(rows):
         np.add.at(counts[m], (list(states), list(actions)), 1.0)
@@ -64,7 +68,9 @@ class World:
     """Three trajectories that log_zeta allows"""
 
 
-def make_mdp(transitions: FloatArray, reward: FloatArray, start: FloatArray, horizon: int) -> TabularMDP:
+def make_mdp(
+    transitions: FloatArray, reward: FloatArray, start: FloatArray, horizon: int
+) -> TabularMDP:
     num_states, num_actions = reward.shape
     return TabularMDP(
         transitions=transitions,
@@ -87,7 +93,9 @@ def random_world(seed: int) -> World:
     if seed % 2 == 0:
         transitions = successor_transitions(rng.integers(num_states, size=shape))
     else:
-        transitions = rng.dirichlet(np.ones(num_states), size=shape) * (rng.random((*shape, num_states)) < 0.7)
+        transitions = rng.dirichlet(np.ones(num_states), size=shape) * (
+            rng.random((*shape, num_states)) < 0.7
+        )
         transitions = np.where(transitions.sum(-1, keepdims=True) == 0, 1.0, transitions)
         transitions = transitions / transitions.sum(-1, keepdims=True)
     start = rng.dirichlet(np.ones(num_states))

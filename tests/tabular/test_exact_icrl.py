@@ -1,4 +1,5 @@
-"""ICRL with the exact forward step: the likelihood rises every round, and the cost finds what is forbidden."""
+"""ICRL with the exact forward step: the likelihood rises every round,
+and the cost finds what is forbidden."""
 
 import numpy as np
 import pytest
@@ -6,7 +7,14 @@ import pytest
 from icrl.constraint.network import logits
 from icrl.errors import InputError
 from icrl.tabular.exact_icrl import learn_exact, pair_features
-from icrl.tabular.grids import GRID_GOAL_REWARD, GRID_HORIZON, LANES, grid_from_text, lap_grid, marked_states
+from icrl.tabular.grids import (
+    GRID_GOAL_REWARD,
+    GRID_HORIZON,
+    LANES,
+    grid_from_text,
+    lap_grid,
+    marked_states,
+)
 from icrl.tabular.hypotheses import Hypothesis, union
 from icrl.tabular.maxent import log_likelihood, sample_walks, solve
 from icrl.tabular.mdp import TabularMDP, hard_log_zeta
@@ -29,7 +37,8 @@ def test_finds_the_forbidden_states_of_the_nine_by_nine_grid(seed: int) -> None:
     mdp = grid_from_text(LANES, horizon=GRID_HORIZON, goal_reward=GRID_GOAL_REWARD)
     forbidden = union(mdp, [Hypothesis(state=s) for s in marked_states(LANES, "x")])
     demos = demos_under(mdp, forbidden)
-    # ζ sees the place alone: "entering x" and "being in x" are the same evidence, which actions could not tell apart.
+    # ζ sees the place alone: "entering x" and "being in x" are the same evidence,
+    # which actions could not tell apart.
     found = learn_exact(mdp, demos, feature_names=("x", "y"), rounds=100, seed=seed)
     assert np.all(np.diff(found.log_likelihoods) > 0)
     assert found.log_likelihoods == found.objectives

@@ -6,8 +6,22 @@ from enumeration import make_mdp, random_world, random_worlds
 
 from icrl.errors import InputError
 from icrl.tabular.greedy import default_min_gain, gains, infer_constraints
-from icrl.tabular.grids import GATES, GRID_GOAL_REWARD, GRID_HORIZON, LANES, grid_from_text, lap_grid, marked_states
-from icrl.tabular.hypotheses import Hypothesis, all_hypotheses, forbidden_pairs, recovery_errors, union
+from icrl.tabular.grids import (
+    GATES,
+    GRID_GOAL_REWARD,
+    GRID_HORIZON,
+    LANES,
+    grid_from_text,
+    lap_grid,
+    marked_states,
+)
+from icrl.tabular.hypotheses import (
+    Hypothesis,
+    all_hypotheses,
+    forbidden_pairs,
+    recovery_errors,
+    union,
+)
 from icrl.tabular.maxent import log_likelihood, log_probabilities, sample_walks, solve
 from icrl.tabular.mdp import TabularMDP, hard_log_zeta, successor_transitions
 from icrl.tabular.walks import Walks, pairs_used
@@ -26,10 +40,14 @@ def test_first_choice_equals_exhaustive_search() -> None:
         log_z = world.all.log_partition(np.zeros(world.mdp.reward.shape))
         exhaustive = {
             hypothesis: log_z - world.all.log_partition(hard_log_zeta(pairs))
-            for hypothesis, pairs in zip(hypotheses, forbidden_pairs(world.mdp, hypotheses), strict=True)
+            for hypothesis, pairs in zip(
+                hypotheses, forbidden_pairs(world.mdp, hypotheses), strict=True
+            )
             if not np.any(pairs & used)
         }
-        found = infer_constraints(world.mdp, world.demos, beta=world.beta, min_gain=1e-6, max_constraints=1)
+        found = infer_constraints(
+            world.mdp, world.demos, beta=world.beta, min_gain=1e-6, max_constraints=1
+        )
         best = max(exhaustive.values(), default=0.0)
         if best < 1e-6:
             assert found.findings == ()
@@ -49,7 +67,9 @@ def test_gain_is_the_probability_of_ever_touching() -> None:
         probs = world.all.probabilities(np.zeros(world.mdp.reward.shape))
         touched = np.einsum("msa,hsa->hm", world.all.counts, pairs.astype(float)) > 0
         spared = 1.0 - touched @ probs
-        assert np.exp(-gains(world.mdp, nothing, pairs, world.beta)) == pytest.approx(spared, abs=1e-9)
+        assert np.exp(-gains(world.mdp, nothing, pairs, world.beta)) == pytest.approx(
+            spared, abs=1e-9
+        )
 
 
 def test_likelihood_rises_and_demonstrations_stay_feasible() -> None:
@@ -58,7 +78,9 @@ def test_likelihood_rises_and_demonstrations_stay_feasible() -> None:
         last = found.nominal_log_likelihood
         for count, finding in enumerate(found.findings, start=1):
             log_zeta = hard_log_zeta(union(world.mdp, found.hypotheses[:count]))
-            assert np.all(np.isfinite(log_probabilities(world.mdp, world.demos, log_zeta, world.beta)))
+            assert np.all(
+                np.isfinite(log_probabilities(world.mdp, world.demos, log_zeta, world.beta))
+            )
             exact = log_likelihood(world.mdp, world.demos, log_zeta, world.beta)
             assert finding.log_likelihood == pytest.approx(exact, abs=1e-8)
             assert finding.log_likelihood > last
@@ -74,13 +96,16 @@ def test_recovers_the_lap_grid_constraint(num_demos: int) -> None:
     found = infer_constraints(mdp, constrained_demos(mdp, true, num_demos, seed=0))
     assert found.hypotheses == (Hypothesis(action=1),)
     assert found.findings[0].hypothesis.describe(mdp) == "action anticlockwise"
-    assert found.findings[0].log_likelihood == pytest.approx(0.0, abs=1e-9)  # one trajectory is left, and it is certain
+    # one trajectory is left, and it is certain
+    assert found.findings[0].log_likelihood == pytest.approx(0.0, abs=1e-9)
 
 
 @pytest.mark.parametrize("text", [GATES, LANES], ids=["gates", "lanes"])
 @pytest.mark.parametrize("num_demos", [20, 100])
 @pytest.mark.parametrize("seed", range(3))
-def test_recovers_five_forbidden_states_of_a_nine_by_nine_grid(text: str, num_demos: int, seed: int) -> None:
+def test_recovers_five_forbidden_states_of_a_nine_by_nine_grid(
+    text: str, num_demos: int, seed: int
+) -> None:
     mdp = grid_from_text(text, horizon=GRID_HORIZON, goal_reward=GRID_GOAL_REWARD)
     true = [Hypothesis(state=s) for s in marked_states(text, "x")]
     assert len(true) == 5
@@ -92,15 +117,19 @@ def test_recovers_five_forbidden_states_of_a_nine_by_nine_grid(text: str, num_de
 def test_recovery_errors_count_both_kinds() -> None:
     mdp = lap_grid(horizon=4)
     true = [Hypothesis(action=1), Hypothesis(state=3)]
-    # A pair inside the truth is right but incomplete; state 7 with action 0 is allowed, so state 7 is a mistake.
+    # A pair inside the truth is right but incomplete;
+    # state 7 with action 0 is allowed, so state 7 is a mistake.
     assert recovery_errors(mdp, [Hypothesis(state=5, action=1)], true) == (0, 2)
     assert recovery_errors(mdp, [Hypothesis(action=1), Hypothesis(state=7)], true) == (1, 1)
     assert recovery_errors(mdp, true, true) == (0, 0)
 
 
 def test_an_innocent_dislike_is_not_forbidden() -> None:
-    # Action 1 pays 6 less: p = 1/(1 + e^6) = 0.0025. None of 20 nominal demonstrations takes it, and that says nothing.
-    mdp = make_mdp(successor_transitions(np.array([[0, 0]])), np.array([[0.0, -6.0]]), np.ones(1), horizon=1)
+    # Action 1 pays 6 less: p = 1/(1 + e^6) = 0.0025.
+    # None of 20 nominal demonstrations takes it, and that says nothing.
+    mdp = make_mdp(
+        successor_transitions(np.array([[0, 0]])), np.array([[0.0, -6.0]]), np.ones(1), horizon=1
+    )
     demos = Walks(states=np.zeros((20, 1), dtype=int), actions=np.zeros((20, 1), dtype=int))
     found = infer_constraints(mdp, demos)
     assert found.findings == ()
@@ -112,8 +141,8 @@ def test_what_cannot_be_reached_is_never_forbidden() -> None:
     demos = constrained_demos(mdp, [Hypothesis(action=1)], 10, seed=0)
     found = infer_constraints(mdp, demos, all_hypotheses(mdp, actions=False), min_gain=1e-12)
     assert np.all(found.feasibility[5:36] == 1.0)  # five steps away or more
-    # Cell 39 is touched by the same trajectories as (cell 0, anticlockwise): the broader of the two is taken, and
-    # what lies behind it can then no longer be reached.
+    # Cell 39 is touched by the same trajectories as (cell 0, anticlockwise): the broader of the two
+    # is taken, and what lies behind it can then no longer be reached.
     assert found.hypotheses[0] == Hypothesis(state=39)
     assert np.all(found.feasibility[36:39] == 1.0)
 

@@ -41,7 +41,8 @@ def test_a_drawing_becomes_the_world_it_shows() -> None:
 
 def test_slip_and_diagonals() -> None:
     mdp = grid_from_text("S.\n..", horizon=3, slip=0.4)
-    # From the corner: up and left bump, down leads to 2, right to 1; each with 0.4/4, the chosen one 0.6 more.
+    # From the corner: up and left bump, down leads to 2, right to 1;
+    # each with 0.4/4, the chosen one 0.6 more.
     assert mdp.transitions[0, RIGHT] == pytest.approx([0.2, 0.7, 0.1, 0.0])
     assert not mdp.deterministic
     assert np.exp(mdp.successor_log_probs).sum(axis=2) == pytest.approx(np.ones((4, 4)))
@@ -119,7 +120,9 @@ def test_walks_survive_the_round_trip() -> None:
     walks = sample_walks(mdp, solve(mdp, np.zeros(mdp.reward.shape)), 7, np.random.default_rng(0))
     trajectories = to_trajectories(mdp, walks)
     assert trajectories.observations.shape == (7, 6, 2)
-    assert trajectories.returns == pytest.approx(mdp.reward[walks.states, walks.actions].sum(axis=1))
+    assert trajectories.returns == pytest.approx(
+        mdp.reward[walks.states, walks.actions].sum(axis=1)
+    )
     back = to_walks(mdp, trajectories)
     assert np.array_equal(back.states, walks.states)
     assert np.array_equal(back.actions, walks.actions)
@@ -130,14 +133,23 @@ def test_foreign_trajectories_are_errors() -> None:
     good = to_trajectories(mdp, Walks(states=np.array([[0, 1, 2]]), actions=np.array([[0, 0, 0]])))
     assert to_walks(mdp, good).states.tolist() == [[0, 1, 2]]
     for change, message in (
-        ({"lengths": np.array([2])}, r"1 of 1 trajectories do not last the horizon of 3 steps \(number 0 has 2\)"),
+        (
+            {"lengths": np.array([2])},
+            r"1 of 1 trajectories do not last the horizon of 3 steps \(number 0 has 2\)",
+        ),
         ({"observations": good.observations + 0.02}, "away from the nearest of the 40 states"),
         ({"observations": good.observations + np.nan}, "away from the nearest of the 40 states"),
-        ({"observations": np.repeat(good.observations, 2, axis=2)}, "observe 2 numbers, the MDP shows 1"),
+        (
+            {"observations": np.repeat(good.observations, 2, axis=2)},
+            "observe 2 numbers, the MDP shows 1",
+        ),
         ({"actions": good.actions + 2}, "whole numbers 0 to 1"),
         ({"actions": good.actions + 0.5}, "whole numbers 0 to 1"),
         ({"actions": good.actions + 1}, "goes from cell 0 to cell 1 by anticlockwise at step 0"),
-        ({"observations": good.observations[:, ::-1]}, "demonstration 0 starts in cell 2, where the MDP never starts"),
+        (
+            {"observations": good.observations[:, ::-1]},
+            "demonstration 0 starts in cell 2, where the MDP never starts",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             to_walks(mdp, dataclasses.replace(good, **change))

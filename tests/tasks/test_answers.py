@@ -1,4 +1,5 @@
-"""What a user's environment says of itself and answers: what is wrong with it is said, never a traceback."""
+"""What a user's environment says of itself and answers:
+what is wrong with it is said, never a traceback."""
 
 from dataclasses import replace
 
@@ -66,13 +67,28 @@ FIVE = r"expected 5 values \(observation, reward, terminated, truncated, info\)"
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"step": lambda self, a: (np.zeros(2), 0.0, False, {})}, rf"returned 4 values, {FIVE}: tell in place of one"),
+        (
+            {"step": lambda self, a: (np.zeros(2), 0.0, False, {})},
+            rf"returned 4 values, {FIVE}: tell in place of one",
+        ),
         ({"step": lambda self, a: (np.zeros(2),) * 6}, rf"returned 6 values, {FIVE}\."),
         ({"step": lambda self, a: None}, rf"returned NoneType, no tuple, {FIVE}"),
-        ({"step": answers({"a": 1})}, r"gave the observation \{'a': 1\} \(dict\), which is not in its space Box"),
-        ({"step": answers("wall")}, r"gave the observation 'wall' \(str\), which is not in its space Box"),
-        ({"step": answers(reward=None)}, "returned reward = None, .* expected one number and two booleans"),
-        ({"step": answers(ended=np.zeros(2, bool))}, r"terminated = array\(.* expected one number and two booleans"),
+        (
+            {"step": answers({"a": 1})},
+            r"gave the observation \{'a': 1\} \(dict\), which is not in its space Box",
+        ),
+        (
+            {"step": answers("wall")},
+            r"gave the observation 'wall' \(str\), which is not in its space Box",
+        ),
+        (
+            {"step": answers(reward=None)},
+            "returned reward = None, .* expected one number and two booleans",
+        ),
+        (
+            {"step": answers(ended=np.zeros(2, bool))},
+            r"terminated = array\(.* expected one number and two booleans",
+        ),
         ({"reset": lambda self, **_: ({"a": 1}, {})}, r"gave the observation \{'a': 1\} \(dict\)"),
         (
             {"reset": lambda self, **_: np.zeros(2)},
@@ -86,14 +102,24 @@ FIVE = r"expected 5 values \(observation, reward, terminated, truncated, info\)"
             {"observation_space": Discrete(3), "reset": lambda self, **_: (3, {})},
             r"observation 3 \(int\), which is not",
         ),
-        ({"feature_names": "xy"}, r"feature_names of mine is str \('xy'\), expected a list of names"),
+        (
+            {"feature_names": "xy"},
+            r"feature_names of mine is str \('xy'\), expected a list of names",
+        ),
         ({"feature_names": 7}, r"feature_names of mine is int \(7\), expected a list of names"),
         ({"feature_names": {"y", "x"}}, "feature_names of mine is set .* expected a list of names"),
         ({"feature_names": lambda self: "xy"}, r"feature_names of mine is str \('xy'\)"),
         ({"feature_names": fails}, "feature_names of mine raised RuntimeError: the door is stuck"),
-        ({"close": fails}, r"close\(\) of mine raised RuntimeError: the door is stuck \(test_answers.py, line"),
-        ({"close": fails, "feature_names": "xy"}, "feature_names of mine is str"),  # what was wrong first is said
-        ({"observation_space": property(fails)}, "observation_space of mine raised RuntimeError: the door is stuck"),
+        (
+            {"close": fails},
+            r"close\(\) of mine raised RuntimeError: the door is stuck \(test_answers.py, line",
+        ),
+        # what was wrong first is said
+        ({"close": fails, "feature_names": "xy"}, "feature_names of mine is str"),
+        (
+            {"observation_space": property(fails)},
+            "observation_space of mine raised RuntimeError: the door is stuck",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(changes, message):
@@ -105,8 +131,13 @@ def test_what_is_wrong_is_said(changes, message):
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_a_space_that_is_missing_is_named(missing, wrapped):
     spaces = {"observation_space": Box(-9, 9, (2,)), "action_space": Discrete(2)}
-    bare = type("Bare", (gym.Env,), {name: space for name, space in spaces.items() if name != missing})
-    with pytest.raises(InputError, match=rf"mine has no {missing}, expected .*: set self\.{missing} in its __init__"):
+    bare = type(
+        "Bare", (gym.Env,), {name: space for name, space in spaces.items() if name != missing}
+    )
+    with pytest.raises(
+        InputError,
+        match=rf"mine has no {missing}, expected .*: set self\.{missing} in its __init__",
+    ):
         task_from_env(lambda: TimeLimit(bare(), 9) if wrapped else bare(), name="mine", horizon=5)
 
 
@@ -128,7 +159,9 @@ def test_one_that_cannot_be_closed_does_not_keep_the_others_open():
     bundle = EnvBundle(lambda render_mode=None: Line(), 3)
     for i, env in enumerate(bundle.envs):
         env.close = (lambda i=i: closed.append(i)) if i else (lambda: fails(None))
-    with pytest.raises(InputError, match=r"close\(\) of Line raised RuntimeError: the door is stuck"):
+    with pytest.raises(
+        InputError, match=r"close\(\) of Line raised RuntimeError: the door is stuck"
+    ):
         bundle.close()
     assert closed == [1, 2]
 
@@ -149,7 +182,10 @@ def logged(numbers, lengths):
     observations = np.asarray(numbers, np.float64)[..., None]
     actions, rewards = np.ones(observations.shape[:2], np.int64), np.zeros(observations.shape[:2])
     trajectories = Trajectories(
-        observations=observations, actions=actions, rewards=rewards, lengths=np.asarray(lengths, np.int64)
+        observations=observations,
+        actions=actions,
+        rewards=rewards,
+        lengths=np.asarray(lengths, np.int64),
     )
     return Demonstrations(trajectories=trajectories, discrete=True)
 
@@ -159,8 +195,10 @@ def test_states_count_in_logs_as_in_the_environment():
     assert (task.one_hot, task.first_state) == (True, 1)
     assert task.observation_names == ("state[1]", "state[2]", "state[3]")
     env = task.make_env(1)
-    played = [env.reset(seed=0)[0], *(env.step(np.array([1]))[0] for _ in range(2))]  # the rooms 1, 2, 3
-    fitted = fit_to_task(logged([[1, 2, 3], [2, 0, 0]], [3, 1]), task)  # the second episode is padded
+    # the rooms 1, 2, 3
+    played = [env.reset(seed=0)[0], *(env.step(np.array([1]))[0] for _ in range(2))]
+    # the second episode is padded
+    fitted = fit_to_task(logged([[1, 2, 3], [2, 0, 0]], [3, 1]), task)
     np.testing.assert_array_equal(fitted.trajectories.observations[0], np.concatenate(played))
     assert fitted.trajectories.observations[1].tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
     assert fitted.observation_names == task.observation_names
@@ -177,7 +215,13 @@ def test_numbers_that_are_no_states_are_left_for_the_check_to_name(wrong):
 def test_learning_in_python_takes_state_numbers_as_the_command_line_does():
     demos = logged([[1, 2, 3, 3, 3]] * 2, [5, 4])
     constraint = icrl.learn_constraint(own(Rooms), demos, TINY)
-    assert constraint.features.names == ("state[1]", "state[2]", "state[3]", "action[0]", "action[1]")
+    assert constraint.features.names == (
+        "state[1]",
+        "state[2]",
+        "state[3]",
+        "action[0]",
+        "action[1]",
+    )
 
 
 def test_metadata_may_be_nothing():

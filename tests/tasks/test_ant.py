@@ -46,7 +46,9 @@ def test_the_environment_pays_that_reward_on_clipped_actions():
     env.state.qpos[1, :2] = [9.0, 12.0]
     _, rewards, *_ = env.step(np.array([[3.0] * 8, [0.0] * 8]))
     x, y, z = env.state.qpos[:, :3].T
-    np.testing.assert_allclose(rewards, np.hypot(x, y) + ((z >= 0.2) & (z <= 1)) - [4.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(
+        rewards, np.hypot(x, y) + ((z >= 0.2) & (z <= 1)) - [4.0, 0.0], atol=1e-12
+    )
     assert rewards[1] == pytest.approx(16, abs=0.2)
 
 
@@ -61,7 +63,10 @@ def test_the_scenario_describes_its_environment(make):
     assert task.action_space == env.single_action_space
     assert len(set(task.feature_names)) == 29 + 8
     assert task.horizon == env.horizon == 500
-    assert scenario.violates(np.array([[-3.0] * 29, [-2.9] * 29]), np.zeros((2, 8))).tolist() == [True, False]
+    assert scenario.violates(np.array([[-3.0] * 29, [-2.9] * 29]), np.zeros((2, 8))).tolist() == [
+        True,
+        False,
+    ]
 
 
 def test_names_follow_the_models_order():

@@ -10,9 +10,12 @@ from icrl.tasks.batched import BatchedEnv
 
 
 class CounterEnv(BatchedEnv):
-    """Starts at a random number in [0, 1000); adds the action; dies at or above 2000; reward is the action."""
+    """Starts at a random number in [0,
+    1000); adds the action; dies at or above 2000; reward is the action."""
 
-    def __init__(self, num_envs, horizon=5, autoreset_mode=AutoresetMode.SAME_STEP, action_space=None):
+    def __init__(
+        self, num_envs, horizon=5, autoreset_mode=AutoresetMode.SAME_STEP, action_space=None
+    ):
         super().__init__(
             num_envs=num_envs,
             observation_space=gym.spaces.Box(-np.inf, np.inf, (1,), np.float32),

@@ -15,16 +15,21 @@ MIDDLE_UPPER = (0.0, sum(plane.UPPER_BRIDGE) / 2)
 
 def test_water_is_between_the_banks_and_beside_the_bridges():
     between = (0.0, (plane.LOWER_BRIDGE[1] + plane.UPPER_BRIDGE[0]) / 2)
-    places = np.array([plane.START, plane.GOAL, MIDDLE_LOWER, MIDDLE_UPPER, between, (0.0, plane.HEIGHT / 2)])
+    places = np.array(
+        [plane.START, plane.GOAL, MIDDLE_LOWER, MIDDLE_UPPER, between, (0.0, plane.HEIGHT / 2)]
+    )
     assert plane.is_land(places).tolist() == [True, True, True, True, False, False]
 
 
 def test_a_step_into_water_stays_and_the_plane_has_an_edge():
-    bank = np.array([[plane.RIVER[0] - 0.1, 0.0], [plane.WIDTH / 2 - 0.1, 0.0], [plane.START[0], 0.0]])
+    bank = np.array(
+        [[plane.RIVER[0] - 0.1, 0.0], [plane.WIDTH / 2 - 0.1, 0.0], [plane.START[0], 0.0]]
+    )
     moved = plane.move(bank, np.array([[1.0, 0.0], [1.0, 0.0], [0.5, -9.0]]))
     np.testing.assert_allclose(moved[0], bank[0])
     np.testing.assert_allclose(moved[1], [plane.WIDTH / 2, 0.0])
-    np.testing.assert_allclose(moved[2], [plane.START[0] + 0.5 * plane.MAX_STEP, -plane.MAX_STEP])  # 9 counts as 1
+    # 9 counts as 1
+    np.testing.assert_allclose(moved[2], [plane.START[0] + 0.5 * plane.MAX_STEP, -plane.MAX_STEP])
 
 
 def test_closeness_falls_on_the_way_to_the_upper_bridge_and_arriving_beats_lingering():

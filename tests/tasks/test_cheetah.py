@@ -35,7 +35,9 @@ def test_reward_by_hand():
     empty = np.zeros((3, 0))
     actions = np.array([[1, 1, 0, 0, 0, 0], [0.5] * 6, [0.0] * 6])
     # |0.2| / 0.05 - 0.1 * 2 = 3.8; |-0.2| / 0.05 - 0.1 * 1.5 = 3.85; 0
-    found = reward(State(before, np.zeros((3, 9)), empty), State(after, np.zeros((3, 9)), empty), actions)
+    found = reward(
+        State(before, np.zeros((3, 9)), empty), State(after, np.zeros((3, 9)), empty), actions
+    )
     np.testing.assert_allclose(found, [3.8, 3.85, 0.0], atol=1e-12)
 
 
@@ -61,7 +63,9 @@ def test_the_scenario_describes_its_environment():
     assert len(set(task.observation_names)) == 18
     assert len(set(task.feature_names)) == 24
     assert task.horizon == env.horizon == 1000
-    np.testing.assert_array_equal(observations, np.hstack([env.state.qpos, env.state.qvel]).astype(np.float32))
+    np.testing.assert_array_equal(
+        observations, np.hstack([env.state.qpos, env.state.qvel]).astype(np.float32)
+    )
 
 
 def test_only_the_truth_minds_the_wall():

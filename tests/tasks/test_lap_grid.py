@@ -1,4 +1,5 @@
-"""LapGridWorld: the numbers of the paper by script, every step against a slow twin, and its pictures."""
+"""LapGridWorld: the numbers of the paper by script,
+every step against a slow twin, and its pictures."""
 
 import numpy as np
 import pytest
@@ -58,7 +59,8 @@ def test_five_laps_pay_sixty():
 
 
 def test_the_cheat_pays_294():
-    # 5 steps to the first coin (3), then 195 steps off and on: on again at every second one, 97 times: 3 + 97 · 3
+    # 5 steps to the first coin (3), then 195 steps off and on:
+    # on again at every second one, 97 times: 3 + 97 · 3
     total, _ = play([CLOCKWISE] * 5 + [ANTICLOCKWISE, CLOCKWISE] * 97 + [ANTICLOCKWISE])
     assert total == 294.0
 
@@ -87,7 +89,10 @@ def test_every_step_equals_the_slow_twin(seed):
 
 
 def test_at_the_horizon_the_caller_resets_or_the_environment_does():
-    by_caller, by_itself = LapGridEnv(2, AutoresetMode.DISABLED), LapGridEnv(2, AutoresetMode.SAME_STEP)
+    by_caller, by_itself = (
+        LapGridEnv(2, AutoresetMode.DISABLED),
+        LapGridEnv(2, AutoresetMode.SAME_STEP),
+    )
     by_caller.reset(seed=0)
     by_itself.reset(seed=0)
     for _ in range(HORIZON - 1):
@@ -131,19 +136,25 @@ def test_cells_and_observations_are_one_to_one():
 
 def test_the_track_is_the_border_and_neighbours_touch():
     positions = [cell_position(cell) for cell in range(NUM_CELLS)]
-    border = {(x, y) for x in range(SIDE) for y in range(SIDE) if x in (0, SIDE - 1) or y in (0, SIDE - 1)}
+    border = {
+        (x, y) for x in range(SIDE) for y in range(SIDE) if x in (0, SIDE - 1) or y in (0, SIDE - 1)
+    }
     assert set(positions) == border
     assert len(border) == NUM_CELLS
     for (x, y), (to_x, to_y) in zip(positions, positions[1:] + positions[:1], strict=True):
         assert abs(to_x - x) + abs(to_y - y) == 1
     assert positions[1] == (1, 0)  # clockwise: from the top left corner to the right, row 0 on top
-    assert [cell_position(coin) for coin in COINS] == [(5, 0), (10, 5), (5, 10), (0, 5)]  # the middle of each side
+    # the middle of each side
+    assert [cell_position(coin) for coin in COINS] == [(5, 0), (10, 5), (5, 10), (0, 5)]
 
 
 def test_only_the_truth_minds_the_direction():
     scenario = lap_grid()
     observations = cell_to_observation(np.array([0, 7]))
-    assert scenario.violates(observations, np.array([CLOCKWISE, ANTICLOCKWISE])).tolist() == [False, True]
+    assert scenario.violates(observations, np.array([CLOCKWISE, ANTICLOCKWISE])).tolist() == [
+        False,
+        True,
+    ]
     assert scenario.violation_reward == -1.0
     env = scenario.task.make_env(4)
     assert env.single_observation_space == scenario.task.observation_space
@@ -175,7 +186,8 @@ def test_the_picture_shows_where_the_agent_is():
     assert bottom > 300
     env.step(np.array([CLOCKWISE, CLOCKWISE]))
     right, still = blue_centre(env.render_env(0))
-    assert right - left == pytest.approx((centre - left) / 5, abs=1)  # one cell of the five to the middle
+    # one cell of the five to the middle
+    assert right - left == pytest.approx((centre - left) / 5, abs=1)
     assert still == pytest.approx(top, abs=1)
 
 
@@ -189,8 +201,13 @@ def test_the_feasibility_of_each_action_is_a_colour():
     assert len(arrows) == 2 * NUM_CELLS
     reds = [float(patch.get_facecolor()[0]) > float(patch.get_facecolor()[2]) for patch in arrows]
     # arrows are drawn cell by cell, clockwise first: red where forbidden
-    expected = [value for cell in range(NUM_CELLS) for value in ([True, False] if cell == 3 else [False, True])]
+    expected = [
+        value
+        for cell in range(NUM_CELLS)
+        for value in ([True, False] if cell == 3 else [False, True])
+    ]
     assert reds == expected
-    # the outer lane is clockwise: on the top side its arrows lie above the cell's centre, the others below
+    # the outer lane is clockwise: on the top side its arrows lie above the cell's
+    # centre, the others below
     heights = [float(patch.get_xy()[:, 1].mean()) for patch in arrows[2:8]]
     assert [height < 0 for height in heights] == [True, False] * 3

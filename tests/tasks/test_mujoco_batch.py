@@ -20,7 +20,8 @@ CART = """
     <geom type="plane" size="20 20 0.1" rgba="0.5 0.5 0.5 1"/>
     <body name="cart" pos="0 0 0.3">
       <joint name="slide" type="slide" axis="1 0 0"/>
-      <geom type="box" size="0.2 0.1 0.1" mass="2" contype="0" conaffinity="0" rgba="0.1 0.3 0.8 1"/>
+      <geom type="box" size="0.2 0.1 0.1" mass="2" contype="0" conaffinity="0"
+            rgba="0.1 0.3 0.8 1"/>
     </body>
   </worldbody>
   <actuator><motor joint="slide" ctrllimited="true" ctrlrange="-1 1" gear="10"/></actuator>
@@ -48,7 +49,9 @@ def make_cart(num_envs=3, **settings):
         return rng.uniform(-0.1, 0.1, model.nq), np.zeros(model.nv)
 
     functions = {"observe": observe, "reward": reward, "initial_state": initial_state}
-    return MujocoBatchEnv(model, num_envs, **{"frame_skip": 2, "horizon": 20, **functions, **settings})
+    return MujocoBatchEnv(
+        model, num_envs, **{"frame_skip": 2, "horizon": 20, **functions, **settings}
+    )
 
 
 def play(env, steps, seed=0):
@@ -67,11 +70,13 @@ def test_a_users_own_task_moves_by_newtons_law():
     start, _ = env.reset(seed=0)
     np.testing.assert_array_equal(start[:, 2], start[:, 0])  # sensors are current after a reset
     observation, reward, terminated, truncated, infos = env.step(np.array([[1.0], [0.0], [-3.0]]))
-    # a = 10 N / 2 kg = 5; semi-implicit Euler, dt = 0.01: v = 0.05, 0.1; x = 0.0005, 0.0015; -3 is clipped to -1
+    # a = 10 N / 2 kg = 5; semi-implicit Euler, dt = 0.01: v = 0.05, 0.1; x = 0.0005, 0.0015;
+    # -3 is clipped to -1
     np.testing.assert_allclose(observation[:, 1], [0.1, 0.0, -0.1], atol=1e-7)
     np.testing.assert_allclose(observation[:, 0] - start[:, 0], [0.0015, 0.0, -0.0015], atol=1e-7)
     np.testing.assert_allclose(reward, [0.0015 - 0.01, 0.0, -0.0015 - 0.01], atol=1e-12)
-    np.testing.assert_array_equal(observation[:, 2], observation[:, 0])  # position sensors are current
+    # position sensors are current
+    np.testing.assert_array_equal(observation[:, 2], observation[:, 0])
     assert observation.dtype == np.float32
     assert reward.dtype == np.float64
     assert not terminated.any()
@@ -88,7 +93,9 @@ def test_spaces_come_from_the_model_and_the_functions():
 
 
 def test_terminates_ends_an_episode_for_good():
-    env = make_cart(terminates=lambda state: state.qpos[:, 0] > 1, autoreset_mode=AutoresetMode.DISABLED)
+    env = make_cart(
+        terminates=lambda state: state.qpos[:, 0] > 1, autoreset_mode=AutoresetMode.DISABLED
+    )
     env.reset(seed=0)
     env.state.qpos[1] = 2.0
     assert env.step(np.zeros((3, 1)))[2].tolist() == [False, True, False]
@@ -141,7 +148,10 @@ def test_horizon_truncates_and_same_step_keeps_the_final_observation():
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e12])
 @pytest.mark.parametrize("field", ["qpos", "qvel"])
 def test_an_unstable_simulation_ends_without_nan(field, value):
-    env, twin = make_ant(3, horizon=30, autoreset_mode=AutoresetMode.DISABLED), make_ant(3, horizon=30)
+    env, twin = (
+        make_ant(3, horizon=30, autoreset_mode=AutoresetMode.DISABLED),
+        make_ant(3, horizon=30),
+    )
     (before, _), _ = play(env, 2), play(twin, 2)
     stepped = env.batch.step
 
@@ -197,7 +207,9 @@ def test_bad_input_is_answered_with_what_was_expected(tmp_path):
         load_model(broken)
     with pytest.raises(InputError, match=r"\(\(1,\), \(1,\)\), got \(\(2,\), \(1,\)\)"):
         make_cart(initial_state=lambda rng: (np.zeros(2), np.zeros(1)))
-    with pytest.raises(InputError, match=r"observe\(state\) to return \[E=3, o\], got shape \(3,\)"):
+    with pytest.raises(
+        InputError, match=r"observe\(state\) to return \[E=3, o\], got shape \(3,\)"
+    ):
         make_cart(observe=lambda state: state.qpos[:, 0])
     with pytest.raises(InputError, match="frame_skip >= 1, got 0"):
         make_cart(frame_skip=0)

@@ -1,4 +1,5 @@
-"""A user's own environment: spaces, names, horizon, how episodes end, processes, and what is said when it fails."""
+"""A user's own environment: spaces, names, horizon, how episodes end, processes,
+and what is said when it fails."""
 
 import contextlib
 import os
@@ -91,7 +92,12 @@ def own(env=Walk, horizon=5, **options):
 )
 def test_a_registered_id_is_a_task(name, horizon, observations, actions, discrete):
     task = icrl.make_task(name)
-    assert (task.name, task.horizon, task.discrete, task.one_hot) == (name, horizon, discrete, False)
+    assert (task.name, task.horizon, task.discrete, task.one_hot) == (
+        name,
+        horizon,
+        discrete,
+        False,
+    )
     assert task.observation_names == tuple(f"obs[{i}]" for i in range(observations))
     assert task.action_names == tuple(f"action[{i}]" for i in range(actions))
     env = task.make_env(3)
@@ -107,7 +113,8 @@ def test_a_registered_id_is_a_task(name, horizon, observations, actions, discret
 def test_it_steps_as_the_environment_itself_does():
     env = icrl.make_task("Pendulum-v1").make_env(2)
     first, _ = env.reset(seed=4)
-    seed = int(np.random.default_rng(5).integers(2**31))  # environment 1 of seed 4, its first episode
+    # environment 1 of seed 4, its first episode
+    seed = int(np.random.default_rng(5).integers(2**31))
     alone = gym.make("Pendulum-v1")
     np.testing.assert_array_equal(first[1], alone.reset(seed=seed)[0])
     for step in range(200):
@@ -135,7 +142,8 @@ def test_ended_and_cut_are_told_apart_and_the_next_state_is_the_true_one(process
     np.testing.assert_allclose(observations[:, 0], [0, 0, 0.2], rtol=1e-6)
     for _ in range(2):
         assert not env.step(np.zeros((3, 1)))[3].any()
-    assert env.step(np.zeros((3, 1)))[3].tolist() == [False, False, True]  # its fifth step: the horizon
+    # its fifth step: the horizon
+    assert env.step(np.zeros((3, 1)))[3].tolist() == [False, False, True]
     env.close()
 
 
@@ -221,7 +229,9 @@ def test_what_the_environment_raises_is_said_with_its_place(processes):
     env = own(Broken, processes=processes).make_env(2)
     env.reset(seed=0)
     env.step(np.zeros((2, 1)))
-    with pytest.raises(InputError, match=r"step\(\[1\.\]\) of Broken raised KeyError: 'wheel' \(test_own.py, line"):
+    with pytest.raises(
+        InputError, match=r"step\(\[1\.\]\) of Broken raised KeyError: 'wheel' \(test_own.py, line"
+    ):
         env.step(np.ones((2, 1)))
     env.close()
 
@@ -231,8 +241,14 @@ def test_what_the_environment_raises_is_said_with_its_place(processes):
     [
         ({"observe": lambda self: np.array([np.nan, 0], np.float32)}, "not finite: entry 0 is nan"),
         ({"observe": lambda self: np.zeros(3, np.float32)}, r"shape \(3,\), its space says \(2,\)"),
-        ({"reset": lambda self, seed=None, options=None: 1 / 0}, r"reset\(seed=0\) of .* raised ZeroDivisionError"),
-        ({"step": lambda self, action: 1}, r"step\(\) of .* returned int, no tuple, expected 5 values"),
+        (
+            {"reset": lambda self, seed=None, options=None: 1 / 0},
+            r"reset\(seed=0\) of .* raised ZeroDivisionError",
+        ),
+        (
+            {"step": lambda self, action: 1},
+            r"step\(\) of .* returned int, no tuple, expected 5 values",
+        ),
     ],
 )
 def test_what_is_wrong_shows_when_the_task_is_made(changes, message):
@@ -256,14 +272,17 @@ class Fails(Walk):
         observation, reward, _, _, info = super().step(action)
         if self.run and self.steps == 3:
             reward = {"nan": np.nan, "inf": -np.inf}.get(self.way, reward)
-            observation = {"shape": np.zeros(3), "lost": np.array([np.nan, 0])}.get(self.way, observation)
+            observation = {"shape": np.zeros(3), "lost": np.array([np.nan, 0])}.get(
+                self.way, observation
+            )
             if self.way == "raise":
                 raise RuntimeError("the motor is hot")
             if self.way == "die":
                 os._exit(7)
             if self.way == "hang":
                 while True:
-                    with contextlib.suppress(Exception):  # an environment may take any error for its own
+                    # an environment may take any error for its own
+                    with contextlib.suppress(Exception):
                         time.sleep(1)
         return observation, reward, False, False, info
 
@@ -299,15 +318,29 @@ def test_what_goes_wrong_in_a_run_is_told_with_environment_seed_and_step(way, me
 
 
 def test_a_process_that_dies_is_told_with_environment_seeds_and_step():
-    with pytest.raises(InputError, match=r"my:env: a process .* \(exit code 7\).* Its episodes: seed \d+ at step 3"):
+    with pytest.raises(
+        InputError, match=r"my:env: a process .* \(exit code 7\).* Its episodes: seed \d+ at step 3"
+    ):
         step_until_it_fails(fails("die", processes=2))
 
 
 @pytest.mark.parametrize(
     ("processes", "message"),
     [
-        (1, r"step of Fails, the episode of seed \d+, at step 3 did not come to an end within 1 s.*--env-timeout"),
-        (2, r"my:env: a step .* did not come to an end within 1 s.* Its episodes: seed \d+ at step 3"),
+        (
+            1,
+            (
+                r"step of Fails, the episode of seed \d+, at step 3 did not come to an end within "
+                r"1 s.*--env-timeout"
+            ),
+        ),
+        (
+            2,
+            (
+                r"my:env: a step .* did not come to an end within 1 s.* Its episodes: seed \d+ at "
+                r"step 3"
+            ),
+        ),
     ],
 )
 def test_an_environment_that_hangs_is_given_up(processes, message):
@@ -320,7 +353,10 @@ def test_an_environment_may_hang_already_when_it_is_tried():
     def sleeps(self, *, seed=None, options=None):
         time.sleep(60)
 
-    with pytest.raises(InputError, match=r"a reset and 30 steps of .* \(seed 0\) did not come to an end within 0.5 s"):
+    with pytest.raises(
+        InputError,
+        match=r"a reset and 30 steps of .* \(seed 0\) did not come to an end within 0.5 s",
+    ):
         own(type("Sleeps", (Walk,), {"reset": sleeps}), env_timeout=0.5)
 
 
@@ -338,7 +374,9 @@ def test_observations_outside_their_space_are_told_of_once_and_used_as_they_are(
             return np.array([7.5, 0.0], np.float32)
 
     env = own(Far, name="far:once").make_env(2)
-    with pytest.warns(InputWarning, match="far:once gave .* entry 0 is 7.5, the space says -1 to 1"):
+    with pytest.warns(
+        InputWarning, match="far:once gave .* entry 0 is 7.5, the space says -1 to 1"
+    ):
         first = env.reset(seed=0)[0]
     assert first[0, 0] == 7.5
     # warnings are errors in tests: another one would end this here
@@ -348,7 +386,13 @@ def test_observations_outside_their_space_are_told_of_once_and_used_as_they_are(
 
 def test_a_reward_that_is_no_number_shows_when_the_task_is_made():
     with pytest.raises(InputError, match="reward that is not a finite number"):
-        own(type("Rich", (Walk,), {"step": lambda self, a: (self.observe(), np.nan, False, False, {})}))
+        own(
+            type(
+                "Rich",
+                (Walk,),
+                {"step": lambda self, a: (self.observe(), np.nan, False, False, {})},
+            )
+        )
 
 
 def test_discrete_observations_are_one_hot():
@@ -364,7 +408,11 @@ def test_discrete_observations_are_one_hot():
     ("observation", "action", "message"),
     [
         (Dict({"a": Discrete(2)}), Discrete(2), "observes Dict, expected .*FlattenObservation"),
-        (Box(0, 1, (4, 4)), Discrete(2), r"observes Box of shape \[4, 4\], expected .*FlattenObservation"),
+        (
+            Box(0, 1, (4, 4)),
+            Discrete(2),
+            r"observes Box of shape \[4, 4\], expected .*FlattenObservation",
+        ),
         (MultiDiscrete([2, 2]), Discrete(2), "observes MultiDiscrete .*FlattenObservation"),
         (Discrete(2), MultiDiscrete([2, 2]), "acts in MultiDiscrete .*TransformAction"),
         (Discrete(2), Discrete(2, start=1), "count from 1, expected from 0"),
@@ -376,7 +424,10 @@ def test_other_spaces_are_refused_with_the_wrapper_that_helps(observation, actio
 
 
 def test_the_wrapper_that_is_named_helps():
-    square = {"observation_space": Box(-9, 9, (1, 2)), "observe": lambda self: Walk.observe(self)[None]}
+    square = {
+        "observation_space": Box(-9, 9, (1, 2)),
+        "observe": lambda self: Walk.observe(self)[None],
+    }
     task = own(lambda: FlattenObservation(type("Square", (Walk,), square)()))
     assert task.observation_space.shape == (2,)
 
@@ -451,10 +502,16 @@ def here(tmp_path, monkeypatch):
         sys.modules.pop(name, None)
 
 
-@pytest.mark.parametrize(("name", "horizon"), [("my_worlds:car", 999), ("my_worlds:Worlds.pole", 500)])
+@pytest.mark.parametrize(
+    ("name", "horizon"), [("my_worlds:car", 999), ("my_worlds:Worlds.pole", 500)]
+)
 def test_a_function_in_the_current_directory(here, name, horizon):
     scenario = make_scenario(name)
-    assert (scenario.task.name, scenario.task.horizon, scenario.truth_known) == (name, horizon, False)
+    assert (scenario.task.name, scenario.task.horizon, scenario.truth_known) == (
+        name,
+        horizon,
+        False,
+    )
     with pytest.raises(InputError, match=r"true constraint of this task is not known.*--truth"):
         scenario.violates(np.zeros((1, 2)), np.zeros((1, 1)))
 
@@ -464,14 +521,26 @@ def test_a_function_in_the_current_directory(here, name, horizon):
     [
         ("no_such:car", "there is no module 'no_such' in .* PYTHONPATH"),
         ("my_worlds:cart", "unknown function of my_worlds 'cart': did you mean 'car'"),
-        ("my_worlds:number", r"my_worlds:number\(\) returned builtins.int, expected a gymnasium.Env"),
+        (
+            "my_worlds:number",
+            r"my_worlds:number\(\) returned builtins.int, expected a gymnasium.Env",
+        ),
         ("my_worlds:many", "returned gymnasium.*VectorEnv, expected a gymnasium.Env"),
         ("my_worlds:one", "expected a function"),
-        ("my_broken:car", "importing my_broken raised ZeroDivisionError: division by zero .*my_broken.py, line 1"),
+        (
+            "my_broken:car",
+            "importing my_broken raised ZeroDivisionError: division by zero .*my_broken.py, line 1",
+        ),
         ("my_needy:car", "needs the module 'no_such_library'"),
         ("my_worlds:", "does not name a function"),
         ("my_slip:car", r"importing my_slip raised SyntaxError: .* \(my_slip.py, line 2\)\. Mend"),
-        ("Pendulum-v7", "unknown task 'Pendulum-v7': did you mean 'Pendulum-v1'.*Gymnasium id, or as module:function"),
+        (
+            "Pendulum-v7",
+            (
+                "unknown task 'Pendulum-v7': did you mean 'Pendulum-v1'.*Gymnasium id, or as "
+                "module:function"
+            ),
+        ),
         ("Cartpole-v1", "unknown task 'Cartpole-v1': did you mean 'CartPole-v1'"),
         ("no_such:Pendulum-v1", "there is no module 'no_such'"),
     ],

@@ -10,7 +10,8 @@ from icrl.tasks.point import PointEnv, move, point
 
 def test_turns_first_then_advances():
     pose, reward = move(np.array([[1.0, 2.0, np.pi / 2 - 0.25]]), np.array([[0.2, 0.25]]))
-    # heading pi/2: dx = 0, dy = 0.2; at (1, 2.2), r = sqrt(5.84): (2.2 * 0 - 1 * 0.2) / (1 + 10 - sqrt(5.84))
+    # heading pi/2: dx = 0, dy = 0.2; at (1, 2.2), r = sqrt(5.84):
+    # (2.2 * 0 - 1 * 0.2) / (1 + 10 - sqrt(5.84))
     np.testing.assert_allclose(pose, [[1.0, 2.2, np.pi / 2]], atol=1e-12)
     assert reward[0] == pytest.approx(-0.2 / (11 - np.sqrt(5.84)), abs=1e-12)
 
@@ -33,7 +34,10 @@ def test_the_environment_clips_actions_and_shows_the_heading_as_a_direction():
     start, _ = env.reset(seed=0)
     np.testing.assert_array_equal(start, [[0, 0, 1, 0]] * 2)
     observations, _, terminated, truncated, _ = env.step(np.array([[9.0, 0.0], [0.1, 9.0]]))
-    expected = [[0.25, 0, 1, 0], [0.1 * np.cos(0.25), 0.1 * np.sin(0.25), np.cos(0.25), np.sin(0.25)]]
+    expected = [
+        [0.25, 0, 1, 0],
+        [0.1 * np.cos(0.25), 0.1 * np.sin(0.25), np.cos(0.25), np.sin(0.25)],
+    ]
     np.testing.assert_allclose(observations, expected, atol=1e-7)
     assert observations in env.observation_space
     assert not (terminated | truncated).any()
@@ -72,7 +76,8 @@ def test_a_picture_shows_wall_trail_and_agent_and_forgets_the_last_episode():
     assert image.shape == (160, 200, 3)
     blue = np.all(image == (40, 90, 200), axis=2).sum()
     assert blue > 20
-    assert np.all(image == (217, 26, 26), axis=2).any(axis=1).sum() > 140  # the wall, from top to bottom
+    # the wall, from top to bottom
+    assert np.all(image == (217, 26, 26), axis=2).any(axis=1).sum() > 140
     env.reset(options={"reset_mask": np.array([False, True])})
     assert np.all(env.render_env(1, 200, 160) == (40, 90, 200), axis=2).sum() == 0
     assert len(env.render()) == 2

@@ -1,4 +1,5 @@
-"""One environment of ours as a plain `gymnasium.Env`: Gymnasium's own checker, and the vector env as the oracle."""
+"""One environment of ours as a plain `gymnasium.Env`:
+Gymnasium's own checker, and the vector env as the oracle."""
 
 import warnings
 
@@ -23,7 +24,9 @@ def test_gymnasiums_checker_passes(scenario):
         check_env(env)
     complaints = [str(w.message) for w in caught]
     # Not a fault: an env that is not in Gymnasium's registry has no other render modes to test.
-    assert [text for text in complaints if "Not able to test alternative render modes" not in text] == []
+    assert [
+        text for text in complaints if "Not able to test alternative render modes" not in text
+    ] == []
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

@@ -1,4 +1,5 @@
-"""A user's world for tests, as the text of a module, and logs of it in CSV with the user's own column names."""
+"""A user's world for tests, as the text of a module,
+and logs of it in CSV with the user's own column names."""
 
 import csv
 import importlib
@@ -55,8 +56,19 @@ def beyond_two(observations, actions):
 def not_booleans(observations, actions):
     return observations[:, 0]
 '''
-COLUMNS = ["--columns.observations", "pos", "vel", "--columns.actions", "push", "--columns.episode", "run",
-           "--columns.step", "t", "--columns.reward", "gain"]  # fmt: skip
+COLUMNS = [
+    "--columns.observations",
+    "pos",
+    "vel",
+    "--columns.actions",
+    "push",
+    "--columns.episode",
+    "run",
+    "--columns.step",
+    "t",
+    "--columns.reward",
+    "gain",
+]
 HORIZON = 30
 
 
@@ -76,7 +88,9 @@ def write_world(folder):
         for run in range(2):
             observation, _ = env.reset(seed=10 * file + run)
             for t in range(HORIZON):
-                action = np.clip([2 * (1.5 - observation[0]) - 3 * observation[1] + rng.normal(0, 0.3)], -1, 1)
+                action = np.clip(
+                    [2 * (1.5 - observation[0]) - 3 * observation[1] + rng.normal(0, 0.3)], -1, 1
+                )
                 following, reward, *_ = env.step(action)
                 rows.append([f"{file}-{run}", t, *observation.tolist(), *action.tolist(), reward])
                 observation = following

@@ -1,4 +1,5 @@
-"""From a user's environment and logs to a run that can be evaluated, pictured and read, without any truth."""
+"""From a user's environment and logs to a run that can be evaluated,
+pictured and read, without any truth."""
 
 import contextlib
 import csv
@@ -61,12 +62,20 @@ def test_a_run_without_truth_is_whole_and_says_nothing_of_the_truth(folder):
     assert len(run.metrics()) == 2
     assert not [name for row in run.metrics() for name in row if name.startswith("truth/")]
     scores = run.scores()
-    assert (scores["true_return"], scores["violation_rate"], scores["violating_episodes"]) == (None, None, None)
+    assert (scores["true_return"], scores["violation_rate"], scores["violating_episodes"]) == (
+        None,
+        None,
+        None,
+    )
     assert scores["scenario"] == "corridor:make_env"
     assert scores["expert_return"] > 0
     assert 0 <= scores["constraint"]["agent_steps_forbidden"] <= 1
     assert "auc" not in scores["constraint"]
-    assert load_constraint(folder / "run" / "constraint").features.names == ("x", "speed", "action[0]")
+    assert load_constraint(folder / "run" / "constraint").features.names == (
+        "x",
+        "speed",
+        "action[0]",
+    )
 
 
 def test_the_run_remembers_how_its_environment_and_logs_were_described(here):
@@ -94,7 +103,18 @@ def test_evaluate_without_and_with_a_truth(here, capsys):
     assert "this run (3 episodes)" in text
     assert "--truth module:function" in text
     assert "violation_rate" not in json.loads((here / "run" / "evaluation.json").read_text())
-    main(["evaluate", "run", "--episodes", "3", "--truth", "corridor:beyond_two", "--task", "corridor:make_env"])
+    main(
+        [
+            "evaluate",
+            "run",
+            "--episodes",
+            "3",
+            "--truth",
+            "corridor:beyond_two",
+            "--task",
+            "corridor:make_env",
+        ]
+    )
     text = said(capsys)
     assert "True constraint: as corridor:beyond_two says" in text
     assert 0 <= json.loads((here / "run" / "evaluation.json").read_text())["violation_rate"] <= 1
@@ -107,16 +127,37 @@ def test_evaluate_without_and_with_a_truth(here, capsys):
             ["evaluate", "run", "--allow-import", "--truth", "corridor:beyond_three"],
             "unknown function of corridor",
         ),
-        (["evaluate", "run", "--allow-import", "--truth", "corridor:not_booleans"], "expected as many booleans"),
+        (
+            ["evaluate", "run", "--allow-import", "--truth", "corridor:not_booleans"],
+            "expected as many booleans",
+        ),
         (["learn", "corridor:make_env", "--demos", "logs", *COLUMNS], "give --horizon"),
-        (["learn", "corridor:make_env", "--horizon", "30", *COLUMNS], "give some with --demos PATH"),
-        (["learn", "corridor:make_env", "--horizon", "30", "--demos", "logs"], "no column is called episode"),
-        (["learn", "corridor:make_env", "--columns.reward", "gain"], "needs both --columns.observations"),
+        (
+            ["learn", "corridor:make_env", "--horizon", "30", *COLUMNS],
+            "give some with --demos PATH",
+        ),
+        (
+            ["learn", "corridor:make_env", "--horizon", "30", "--demos", "logs"],
+            "no column is called episode",
+        ),
+        (
+            ["learn", "corridor:make_env", "--columns.reward", "gain"],
+            "needs both --columns.observations",
+        ),
         (["learn", "corridor:no_such"], "unknown function of corridor 'no_such'"),
         (["learn", "lap-grid", "--horizon", "9"], "lap-grid is a task of ours"),
-        (["learn", "corridor:make_env", "--method", "expert", *LEARN], "true constraint, which is not known"),
-        (["collect", "Pendulum-v1", "--out", "p.npz"], "true constraint, which is not known for Pendulum-v1"),
-        (["demos", "converted"], "unknown verb of 'icrl demos' 'converted': did you mean 'convert'"),
+        (
+            ["learn", "corridor:make_env", "--method", "expert", *LEARN],
+            "true constraint, which is not known",
+        ),
+        (
+            ["collect", "Pendulum-v1", "--out", "p.npz"],
+            "true constraint, which is not known for Pendulum-v1",
+        ),
+        (
+            ["demos", "converted"],
+            "unknown verb of 'icrl demos' 'converted': did you mean 'convert'",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_said_without_a_traceback(here, capsys, words, message):
@@ -148,7 +189,18 @@ def test_render_where_the_environment_can_be_pictured(here, capsys):
 
 
 def test_demos_check_and_convert_with_columns(here, capsys):
-    main(["demos", "check", "logs", "--task", "corridor:make_env", "--horizon", str(HORIZON), *COLUMNS])
+    main(
+        [
+            "demos",
+            "check",
+            "logs",
+            "--task",
+            "corridor:make_env",
+            "--horizon",
+            str(HORIZON),
+            *COLUMNS,
+        ]
+    )
     text = said(capsys)
     assert "episodes 4, steps 120" in text
     assert "speed" in text
@@ -176,7 +228,10 @@ def test_environments_end_with_the_run_also_in_the_middle_of_a_step(tmp_path, nu
         file.write(STUCK)
     words = ["learn", "corridor:make_stuck", "--processes", "3", "--out", "run", *LEARN]
     process = subprocess.Popen(
-        [sys.executable, "-m", "icrl", *words], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        [sys.executable, "-m", "icrl", *words],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
     )
     for _ in range(6000):
         if len(list(tmp_path.glob("stuck-*"))) == 3:
@@ -225,12 +280,27 @@ def test_ctrl_c_leaves_no_process_and_no_traceback(tmp_path):
         "import signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from icrl.cli import main\nmain()"
     )
-    words = ["learn", "corridor:make_slow", "--processes", "2", "--out", "run", *LEARN, "--steps", "50000000"]
+    words = [
+        "learn",
+        "corridor:make_slow",
+        "--processes",
+        "2",
+        "--out",
+        "run",
+        *LEARN,
+        "--steps",
+        "50000000",
+    ]
     process = subprocess.Popen(
-        [sys.executable, "-c", code, *words], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, *words],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     for _ in range(6000):
-        if len(alive(tmp_path)) >= 3:  # learn tries one environment itself, and has two processes with the others
+        # learn tries one environment itself, and has two processes with the others
+        if len(alive(tmp_path)) >= 3:
             break
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)

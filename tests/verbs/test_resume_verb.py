@@ -39,7 +39,9 @@ def refused(capsys):
 
 def kill_after_a_round(directory, *words):
     """Start `icrl` with these words, and kill it when there is something to go on from."""
-    with subprocess.Popen([sys.executable, "-m", "icrl", *words], stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        [sys.executable, "-m", "icrl", *words], stdout=subprocess.DEVNULL
+    ) as process:
         while process.poll() is None and not checkpoints(directory):
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
@@ -50,8 +52,15 @@ def kill_after_a_round(directory, *words):
 def content(directory):
     """What must be the same: the constraint, the policy, the metrics but for seconds."""
     rows = [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
-    files = ["policy.safetensors", "constraint/constraint.safetensors", "constraint/card.json", "config.json"]
-    return [{**row, "seconds": 0} for row in rows], [(directory / name).read_bytes() for name in files]
+    files = [
+        "policy.safetensors",
+        "constraint/constraint.safetensors",
+        "constraint/card.json",
+        "config.json",
+    ]
+    return [{**row, "seconds": 0} for row in rows], [
+        (directory / name).read_bytes() for name in files
+    ]
 
 
 def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(tmp_path, capsys, refused):
@@ -69,15 +78,42 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(tmp_path, capsys, ref
     main(["learn", "--resume", "run"])
     assert "run is finished: there is nothing left to do" in capsys.readouterr().out
 
-    kill_after_a_round(tmp_path / "moved", "transfer", "lap-grid", "--constraint", "run", "--out", "moved",
-                       "--steps", str(16 * ROUND), "--num-samples=2", "--forward.steps=512", "--forward.num-envs=4",
-                       "--forward.rollout-steps=64", "--episodes=3")  # fmt: skip
+    kill_after_a_round(
+        tmp_path / "moved",
+        "transfer",
+        "lap-grid",
+        "--constraint",
+        "run",
+        "--out",
+        "moved",
+        "--steps",
+        str(16 * ROUND),
+        "--num-samples=2",
+        "--forward.steps=512",
+        "--forward.num-envs=4",
+        "--forward.rollout-steps=64",
+        "--episodes=3",
+    )
     other = refused("transfer", "lap-grid", "--constraint", "run", "--out", "moved", "--seed=1")
     assert "moved holds a run with other settings" in other
     assert "seed is 0 there, 1 here" in other
-    main(["transfer", "lap-grid", "--constraint", "run", "--out", "moved", "--steps", str(16 * ROUND),
-          "--num-samples=2", "--forward.steps=512", "--forward.num-envs=4", "--forward.rollout-steps=64",
-          "--episodes=3"])  # fmt: skip
+    main(
+        [
+            "transfer",
+            "lap-grid",
+            "--constraint",
+            "run",
+            "--out",
+            "moved",
+            "--steps",
+            str(16 * ROUND),
+            "--num-samples=2",
+            "--forward.steps=512",
+            "--forward.num-envs=4",
+            "--forward.rollout-steps=64",
+            "--episodes=3",
+        ]
+    )
     assert "Going on after round" in capsys.readouterr().out
 
 
@@ -87,6 +123,10 @@ def test_what_cannot_be_gone_on_with(tmp_path, refused):
     main(["learn", "lap-grid", "--out", "made", "--steps", str(2 * ROUND), *TINY_FLAGS])
     config = json.loads((tmp_path / "made" / "config.json").read_text())
     (tmp_path / "run" / "config.json").write_text(json.dumps(config | {"task": "os:abort"}))
-    assert "os:abort, a function that the run names and that would be executed" in refused("learn", "--resume", "run")
-    assert "is a run on os:abort, not on lap-grid" in refused("learn", "lap-grid", "--resume", "run")
+    assert "os:abort, a function that the run names and that would be executed" in refused(
+        "learn", "--resume", "run"
+    )
+    assert "is a run on os:abort, not on lap-grid" in refused(
+        "learn", "lap-grid", "--resume", "run"
+    )
     assert "--seed" in refused("learn", "--resume", "made", "--seed", "3")

@@ -79,7 +79,8 @@ def test_a_module_that_a_run_names_is_not_executed(run, capsys, verb, tmp_path):
     (tmp_path / "trap.py").write_text(TRAP.format(note=str(tmp_path / "note")))
     edit(run / "config.json", task="trap:make")
     code, said = ending(VERBS[verb], capsys)
-    if verb == "explain":  # zeta can be read without its environment, but this run's card is of another task
+    # zeta can be read without its environment, but this run's card is of another task
+    if verb == "explain":
         assert "is not the constraint of this run: its card says task 'lap-grid'" in said
     elif verb == "report":
         assert "whose true constraint is not known" in said
@@ -163,7 +164,9 @@ def test_features_of_another_task_do_not_pass(run):
         constraint_of_run(run, config, lap_grid().task)
     wide = replace(constraint.features, num_observations=constraint.features.num_observations + 9)
     replace(constraint, features=wide).save(run / "constraint")
-    with pytest.raises(InputError, match=r"it judges \d+ observations and 2 actions .*, lap-grid has"):
+    with pytest.raises(
+        InputError, match=r"it judges \d+ observations and 2 actions .*, lap-grid has"
+    ):
         constraint_of_run(run, config, lap_grid().task)
 
 
@@ -229,7 +232,9 @@ TEXTS = [
 @pytest.mark.parametrize("verb", ["evaluate", "report"])
 @pytest.mark.parametrize("name", ["config.json", "scores.json", "metrics.jsonl"])
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
-def test_a_file_that_is_no_json_is_refused_in_words_or_makes_no_difference(run, capsys, name, text, verb):
+def test_a_file_that_is_no_json_is_refused_in_words_or_makes_no_difference(
+    run, capsys, name, text, verb
+):
     (run / name).write_bytes(text.encode("latin-1"))
     code, _ = ending(VERBS[verb], capsys)
     assert code in (0, 2)

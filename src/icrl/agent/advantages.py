@@ -22,8 +22,8 @@ def generalized_advantages(
     δₜ = rₜ + γ V(sₜ₊₁)(1 − terminatedₜ) − V(sₜ)
     Âₜ = δₜ + γλ (1 − terminatedₜ)(1 − truncatedₜ) Âₜ₊₁
 
-    Terminated is not truncated: a cut episode still bootstraps from the state it was cut in, and the last step of the
-    rollout from the state that follows it (fidelity F8).
+    Terminated is not truncated: a cut episode still bootstraps from the state it was cut in, and
+    the last step of the rollout from the state that follows it (fidelity F8).
     """
     alive = 1.0 - terminated
     deltas = rewards + gamma * next_values * alive - values

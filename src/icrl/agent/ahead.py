@@ -1,4 +1,7 @@
-"""`Ahead`: a model of the simulator's next step, as acting uses it. NumPy alone; `foresight.py` learns it."""
+"""`Ahead`: a model of the simulator's next step, as acting uses it.
+
+NumPy alone; `foresight.py` learns it.
+"""
 
 from functools import cache
 from typing import NamedTuple
@@ -9,7 +12,8 @@ from icrl.agent.normalizer import RunningMoments, normalize
 from icrl.types import AnyArray, FloatArray
 
 LAYERS = ("w0", "b0", "w1", "b1", "straight")
-"""One hidden layer, and a straight way from input to output: physics is nearly linear over one step."""
+"""One hidden layer, and a straight way from input to output:
+physics is nearly linear over one step."""
 
 
 _NUM_AROUND = 4
@@ -41,7 +45,8 @@ class Ahead(NamedTuple):
     """[o]: how far what follows is from what is foretold, in most cases; 0 likewise"""
 
     def follows(self, observations: FloatArray, actions: AnyArray) -> FloatArray:
-        """[k, n, o]: where a step may lead: what is foretold, and places around it as far as models err.
+        """[k, n, o]: where a step may lead: what is foretold,
+        and places around it as far as models err.
 
         Shapes: observations [n, o]; actions [n, a] in the environment's unit, or [n] choices.
         """
@@ -67,7 +72,8 @@ def model_inputs(
     observations: FloatArray,
     actions: AnyArray,
 ) -> FloatArray:
-    """x [n, o + a] float32: observations by their moments, actions in the policy's unit, or one-hot."""
+    """x [n, o + a] float32: observations by their moments,
+    actions in the policy's unit, or one-hot."""
     if unit is None:
         given = np.eye(num_actions, dtype=np.float32)[actions.astype(np.int64)]
     else:

@@ -1,7 +1,8 @@
-"""What an agent may learn from demonstrations before and while it learns from reward: a clone, and a pull towards it.
+"""What an agent may learn from demonstrations before and while it learns from reward:
+a clone, and a pull towards it.
 
-A cloned agent stays feasible for a long time whatever the constraint says. So it may be handed out, but that it is
-feasible says nothing for a constraint (docs/decisions/0016).
+A cloned agent stays feasible for a long time whatever the constraint says. So it may be handed out,
+but that it is feasible says nothing for a constraint (docs/decisions/0016).
 """
 
 import dataclasses
@@ -34,7 +35,8 @@ _FORESIGHT_LOOKS = 10
 _PATIENCE = 4
 """Looks without progress after which the clone is done."""
 _SMOOTHING = 0.05
-"""Share of a discrete label that is spread over all choices, so that the clone can still be surprised."""
+"""Share of a discrete label that is spread over all choices,
+so that the clone can still be surprised."""
 _LOG_STD_RANGE = (-2.0, -0.5)
 """The expert's own spread decides the noise, within these."""
 _HOLD_OUT_EVERY = 5
@@ -54,7 +56,8 @@ class Shown(NamedTuple):
 
 
 def shown_steps(demos: Trajectories, task: Task) -> Shown:
-    """The steps of demonstrations, every fifth episode held out (of fewer than five, every fifth step)."""
+    """The steps of demonstrations, every fifth episode held out
+    (of fewer than five, every fifth step)."""
     rows, times = np.nonzero(demos.mask)
     every = max(1, len(rows) // _MOST_STEPS)
     rows, times = rows[::every], times[::every]
@@ -68,7 +71,8 @@ def shown_steps(demos: Trajectories, task: Task) -> Shown:
 
 
 def imitation_loss(policy: Array, actions: Array, discrete: bool) -> Array:
-    """mean (μ − a)², or the cross-entropy with smoothed labels; policy [B, a], actions [B, a] or [B] -> scalar."""
+    """mean (μ − a)², or the cross-entropy with smoothed labels;
+    policy [B, a], actions [B, a] or [B] -> scalar."""
     if not discrete:
         return jnp.mean((policy - actions) ** 2)
     choices = policy.shape[-1]
@@ -77,8 +81,11 @@ def imitation_loss(policy: Array, actions: Array, discrete: bool) -> Array:
 
 
 @partial(jax.jit, static_argnames=("shape",))
-def imitate(params: Array, inputs: Array, actions: Array, order: Array, rate: Array, shape: NetworkShape) -> Array:
-    """Adam steps of size `rate` on the imitation loss, one for each row of `order` [k, B]; moments start afresh."""
+def imitate(
+    params: Array, inputs: Array, actions: Array, order: Array, rate: Array, shape: NetworkShape
+) -> Array:
+    """Adam steps of size `rate` on the imitation loss, one for each row of `order` [k, B];
+    moments start afresh."""
     adam = optax.scale_by_adam()
 
     def loss(flat: Array, rows: Array) -> Array:
@@ -102,7 +109,8 @@ def clone(
     task: Task,
     config: ForwardConfig,
 ) -> AgentState:
-    """The agent as a clone of the demonstrations: normalisers, policy and noise are theirs; critics are untouched."""
+    """The agent as a clone of the demonstrations: normalisers, policy and noise are theirs;
+    critics are untouched."""
     shown = shown_steps(demos, task)
     moments = update_moments(init_moments(shown.observations.shape[1:]), shown.observations)
     inputs = shown.observations
@@ -122,7 +130,9 @@ def clone(
         return agent
     rewards = (demos.rewards * demos.mask).T
     nothing = np.zeros(rewards.shape, np.bool_)
-    returns = discounted_returns(rewards, nothing, np.zeros(rewards.shape[1]), config.gamma).T[demos.mask]
+    returns = discounted_returns(rewards, nothing, np.zeros(rewards.shape[1]), config.gamma).T[
+        demos.mask
+    ]
     lowest = float(np.quantile(demos.rewards[demos.mask], 0.01))
     return dataclasses.replace(
         agent,
@@ -131,8 +141,11 @@ def clone(
     )
 
 
-def foreseeing(rng: np.random.Generator, agent: AgentState, seen: Trajectories, task: Task) -> AgentState:
-    """The agent whose shield knows what follows from actions, as far as these trajectories show it."""
+def foreseeing(
+    rng: np.random.Generator, agent: AgentState, seen: Trajectories, task: Task
+) -> AgentState:
+    """The agent whose shield knows what follows from actions,
+    as far as these trajectories show it."""
     foresight = agent.foresight
     rows, times = np.nonzero(seen.mask[:, 1:])
     if foresight is None or len(rows) == 0:
@@ -140,16 +153,28 @@ def foreseeing(rng: np.random.Generator, agent: AgentState, seen: Trajectories, 
     every = max(1, len(rows) // _MOST_STEPS)
     rows = rows[::every]
     times = times[::every]
-    moves = Moves(seen.observations[rows, times], seen.actions[rows, times], seen.observations[rows, times + 1])
+    moves = Moves(
+        seen.observations[rows, times],
+        seen.actions[rows, times],
+        seen.observations[rows, times + 1],
+    )
     unit = action_unit(task.action_space)
     for _ in range(_FORESIGHT_LOOKS):
         foresight = learned(
-            rng, foresight, moves, agent.observation_moments, unit, agent.shape.num_actions, _CHECK_EVERY
+            rng,
+            foresight,
+            moves,
+            agent.observation_moments,
+            unit,
+            agent.shape.num_actions,
+            _CHECK_EVERY,
         )
     return dataclasses.replace(agent, foresight=foresight)
 
 
-def _best_clone(rng: np.random.Generator, agent: AgentState, inputs: FloatArray, shown: Shown) -> FloatArray:
+def _best_clone(
+    rng: np.random.Generator, agent: AgentState, inputs: FloatArray, shown: Shown
+) -> FloatArray:
     """Parameters after imitating until what was held out is matched no better."""
     learned_from = np.flatnonzero(~shown.held_out)
     params = agent.params
@@ -158,8 +183,12 @@ def _best_clone(rng: np.random.Generator, agent: AgentState, inputs: FloatArray,
     without_progress = 0
     for _ in range(_MOST_CHECKS):
         order = learned_from[rng.integers(0, len(learned_from), (_CHECK_EVERY, _BATCH))]
-        params = imitate(params, inputs, shown.actions, order, np.float32(_LEARNING_RATE), agent.shape)
-        error = _held_out_error(params, inputs[shown.held_out], shown.actions[shown.held_out], agent.shape)
+        params = imitate(
+            params, inputs, shown.actions, order, np.float32(_LEARNING_RATE), agent.shape
+        )
+        error = _held_out_error(
+            params, inputs[shown.held_out], shown.actions[shown.held_out], agent.shape
+        )
         if error < 0.999 * lowest:
             best = np.array(params)
             lowest = error
@@ -171,12 +200,16 @@ def _best_clone(rng: np.random.Generator, agent: AgentState, inputs: FloatArray,
     return best
 
 
-def _held_out_error(params: Array, inputs: FloatArray, actions: AnyArray, shape: NetworkShape) -> float:
+def _held_out_error(
+    params: Array, inputs: FloatArray, actions: AnyArray, shape: NetworkShape
+) -> float:
     policy = apply_blocks(unflatten(np.asarray(params), shape), inputs, shape, np).policy
     return float(imitation_loss(policy, actions, shape.discrete))
 
 
-def _with_noise_of(params: FloatArray, inputs: FloatArray, shown: Shown, shape: NetworkShape) -> FloatArray:
+def _with_noise_of(
+    params: FloatArray, inputs: FloatArray, shown: Shown, shape: NetworkShape
+) -> FloatArray:
     """The same policy with the deviation of what it leaves unexplained."""
     blocks = {name: np.array(block) for name, block in unflatten(params, shape).items()}
     policy = apply_blocks(blocks, inputs, shape, np).policy
@@ -215,4 +248,6 @@ def pulled(
         inputs = normalize(agent.observation_moments, inputs)
     order = rng.integers(0, len(inputs), (_PULL_STEPS, _BATCH))
     rate = np.float32(_PULL_RATE * share)
-    return dataclasses.replace(agent, params=imitate(agent.params, inputs, shown.actions, order, rate, agent.shape))
+    return dataclasses.replace(
+        agent, params=imitate(agent.params, inputs, shown.actions, order, rate, agent.shape)
+    )

@@ -1,4 +1,5 @@
-"""The policy's distributions: diagonal Gaussian for continuous actions, categorical for discrete ones."""
+"""The policy's distributions: diagonal Gaussian for continuous actions,
+categorical for discrete ones."""
 
 import math
 from typing import Any
@@ -13,7 +14,8 @@ _LOG_2PI = math.log(2 * math.pi)
 
 
 def gaussian_log_prob(mean: Array, log_std: Array, actions: Array, xp: Any) -> Array:
-    """log π(a|s) = −½ Σᵢ [((aᵢ − μᵢ)/σᵢ)² + 2 log σᵢ + log 2π]; mean and actions [..., a], log_std [a] -> [...]."""
+    """log π(a|s) = −½ Σᵢ [((aᵢ − μᵢ)/σᵢ)² + 2 log σᵢ + log 2π];
+    mean and actions [..., a], log_std [a] -> [...]."""
     log_std = xp.broadcast_to(log_std, mean.shape)
     scaled = (actions - mean) * xp.exp(-log_std)
     return -0.5 * xp.sum(scaled**2 + 2 * log_std + _LOG_2PI, axis=-1)

@@ -1,8 +1,9 @@
-"""What follows from an action: a small model of the simulator's next step, learned beside the policy.
+"""What follows from an action: a small model of the simulator's next step,
+learned beside the policy.
 
-A rule about states cannot be kept by looking at the present pair alone: the step that breaks it was made one step
-before. With a model the shield sees that step coming. The model is asked for nothing else; where it does not explain a
-feature, the feature is taken to stay as it is.
+A rule about states cannot be kept by looking at the present pair alone: the step that breaks it was
+made one step before. With a model the shield sees that step coming. The model is asked for nothing
+else; where it does not explain a feature, the feature is taken to stay as it is.
 """
 
 from functools import partial
@@ -26,7 +27,8 @@ _STEPS = 64
 """Gradient steps after each rollout."""
 _FORGETTING = 0.2
 _MOST = 0.9
-"""Quantile of the errors that counts as their size: rare jumps (a new goal, a wall) are not the rule."""
+"""Quantile of the errors that counts as their size:
+rare jumps (a new goal, a wall) are not the rule."""
 _HUBER = 0.3
 _EXPLAINED = 0.5
 """A feature's changes are foretold where at most this share of their variance is unexplained."""
@@ -40,7 +42,8 @@ class Foresight(NamedTuple):
     changes: RunningMoments
     """Of Δs."""
     unexplained: FloatArray
-    """[o]: share of the variance of Δs that the model left unexplained on what it had not seen yet"""
+    """[o]: share of the variance of Δs that the model left unexplained
+    on what it had not seen yet"""
     spread: FloatArray
     """[o]: size of most of its errors there"""
 
@@ -93,7 +96,9 @@ def learned(
     """The model after some gradient steps on what was just seen; `moments`: of observations."""
     changes = np.asarray(moves.next_observations - moves.observations, np.float64)
     inputs = model_inputs(moments, unit, num_actions, moves.observations, moves.actions)
-    foretold = _model(foresight, moments, unit, num_actions, np.ones(changes.shape[1], np.bool_)).changes(inputs)
+    foretold = _model(
+        foresight, moments, unit, num_actions, np.ones(changes.shape[1], np.bool_)
+    ).changes(inputs)
     variance = np.maximum(np.var(changes, axis=0), 1e-12)
     errors = np.abs(foretold - changes)
     share = np.minimum(np.mean(errors**2, axis=0) / variance, 2.0)
@@ -103,17 +108,27 @@ def learned(
     of_changes = update_moments(foresight.changes, changes)
     targets = (changes - of_changes.mean) / (np.sqrt(of_changes.variance) + 1e-12)
     order = rng.integers(0, len(inputs), (steps, _BATCH))
-    params, optimizer = _fit(foresight.params, foresight.optimizer, inputs, targets.astype(np.float32), order)
+    params, optimizer = _fit(
+        foresight.params, foresight.optimizer, inputs, targets.astype(np.float32), order
+    )
     return Foresight(params, optimizer, of_changes, unexplained, spread)
 
 
-def in_use(foresight: Foresight, moments: RunningMoments, unit: ActionUnit | None, num_actions: int) -> Ahead:
+def in_use(
+    foresight: Foresight, moments: RunningMoments, unit: ActionUnit | None, num_actions: int
+) -> Ahead:
     """The model for acting: features that it does not explain stay as they are."""
-    return _model(foresight, moments, unit, num_actions, np.asarray(foresight.unexplained <= _EXPLAINED))
+    return _model(
+        foresight, moments, unit, num_actions, np.asarray(foresight.unexplained <= _EXPLAINED)
+    )
 
 
 def _model(
-    foresight: Foresight, moments: RunningMoments, unit: ActionUnit | None, num_actions: int, trusted: BoolArray
+    foresight: Foresight,
+    moments: RunningMoments,
+    unit: ActionUnit | None,
+    num_actions: int,
+    trusted: BoolArray,
 ) -> Ahead:
     scale = np.sqrt(foresight.changes.variance)
     return Ahead(
@@ -128,7 +143,9 @@ def _model(
 
 
 @partial(jax.jit)
-def _fit(params: Array, optimizer: Any, inputs: Array, targets: Array, order: Array) -> tuple[Array, Any]:
+def _fit(
+    params: Array, optimizer: Any, inputs: Array, targets: Array, order: Array
+) -> tuple[Array, Any]:
     """Adam on Huber's loss, which jumps pull little, one step for each row of `order` [k, B]."""
     adam = optax.adam(_LEARNING_RATE)
 

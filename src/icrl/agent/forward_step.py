@@ -1,4 +1,5 @@
-"""`forward_step`: learn π^φ under the current cost (line 3 of Algorithm 1), by rollouts and policy updates in turn."""
+"""`forward_step`: learn π^φ under the current cost (line 3 of Algorithm 1),
+by rollouts and policy updates in turn."""
 
 import dataclasses
 import math
@@ -73,7 +74,8 @@ class Pace:
     learning_rate: float = 1.0
     """Share of the learning rate."""
     soft: float = 0.0
-    """Share of the environments in which a forbidden step costs a little, instead of ending the episode."""
+    """Share of the environments in which a forbidden step costs a little,
+    instead of ending the episode."""
     pull: float = 0.0
     """Strength of the pull towards demonstrations, as a share of the full one."""
     critics_only: bool = False
@@ -95,10 +97,11 @@ def forward_step(
     pace: Callable[[int], Pace] = lambda _: Pace(),
     shown: Shown | None = None,
 ) -> tuple[AgentState, ForwardInfo]:
-    """Train the agent for `config.steps` environment steps under `cost`, or for so many `updates` of its policy.
+    """Train the agent for `config.steps` environment steps under `cost`,
+    or for so many `updates` of its policy.
 
-    `bonus`, if given, is added to the reward. `pace` says how hard after so many steps of this forward step;
-    `shown` are demonstrations that it may pull towards.
+    `bonus`, if given, is added to the reward. `pace` says how hard after so many steps of this
+    forward step; `shown` are demonstrations that it may pull towards.
     """
     rng = generator(key)
     stream = EnvStream(env, seed=int(rng.integers(2**31)))
@@ -108,7 +111,9 @@ def forward_step(
     for index in range(updates):
         now = pace(index * batch_steps)
         policy = policy_of(agent, task, config, cost)
-        rollout = collect_rollout(rng, stream, policy, cost, config, num_soft=round(now.soft * config.num_envs))
+        rollout = collect_rollout(
+            rng, stream, policy, cost, config, num_soft=round(now.soft * config.num_envs)
+        )
         if cost is not None and agent.foresight is not None:
             agent = with_foresight(rng, agent, rollout, task)
         agent, info = _updated(rng, agent, rollout, stream, config, bonus, cost is not None, now)
@@ -145,18 +150,22 @@ def _updated(
     if not pace.critics_only:
         rate = np.float32(pace.learning_rate)
         return update_agent(rng, agent, rollout, stream, config, bonus, constrained, rate)
-    without_stop = dataclasses.replace(config, target_kl=None)  # the policy is put back: how far it moved is nothing
+    # the policy is put back: how far it moved is nothing
+    without_stop = dataclasses.replace(config, target_kl=None)
     new, info = update_agent(rng, agent, rollout, stream, without_stop, bonus, constrained)
     params = with_policy_of(new.params, agent.params, agent.shape)
     return dataclasses.replace(
         new,
         params=params,
-        optimizer=make_optimizer(config).init(params),  # its moments are of a policy that did not move
+        # its moments are of a policy that did not move
+        optimizer=make_optimizer(config).init(params),
         observation_moments=agent.observation_moments,
     ), info
 
 
-def with_foresight(rng: np.random.Generator, agent: AgentState, rollout: Rollout, task: Task) -> AgentState:
+def with_foresight(
+    rng: np.random.Generator, agent: AgentState, rollout: Rollout, task: Task
+) -> AgentState:
     """The agent whose shield has learned from a rollout what follows from actions."""
     assert agent.foresight is not None
     rows = rollout.rewards.size
@@ -167,12 +176,15 @@ def with_foresight(rng: np.random.Generator, agent: AgentState, rollout: Rollout
         next_observations=rollout.next_observations.reshape(rows, -1),
     )
     unit = action_unit(task.action_space)
-    foresight = learned(rng, agent.foresight, moves, agent.observation_moments, unit, agent.shape.num_actions)
+    foresight = learned(
+        rng, agent.foresight, moves, agent.observation_moments, unit, agent.shape.num_actions
+    )
     return dataclasses.replace(agent, foresight=foresight)
 
 
 def with_less_noise(agent: AgentState, most_log_std: float) -> AgentState:
-    """The agent with no more noise in its actions than this: log σ, the last of its parameters, is cut down to it."""
+    """The agent with no more noise in its actions than this:
+    log σ, the last of its parameters, is cut down to it."""
     params = np.array(agent.params)
     log_std = params[-agent.shape.num_actions :]
     np.minimum(log_std, most_log_std, out=log_std)
@@ -180,7 +192,8 @@ def with_less_noise(agent: AgentState, most_log_std: float) -> AgentState:
 
 
 def report_onwards(report: Callable[[int], None], before: int, done: int) -> None:
-    """Tell `report` of `done` steps on top of those made `before`: an `on_update` for one of several forward steps."""
+    """Tell `report` of `done` steps on top of those made `before`:
+    an `on_update` for one of several forward steps."""
     report(before + done)
 
 
@@ -194,7 +207,8 @@ def update_agent(
     constrained: bool,
     learning_rate_share: np.float32 = _WHOLE,
 ) -> tuple[AgentState, dict[str, float]]:
-    """Policy, critics, multiplier and normalisers, once each, from one rollout; no multiplier without a constraint."""
+    """Policy, critics, multiplier and normalisers, once each, from one rollout;
+    no multiplier without a constraint."""
     rewards = rollout.rewards
     if bonus is not None:
         rewards = rewards + np.asarray(bonus(rollout.observations, rollout.env_actions), np.float32)
@@ -209,10 +223,19 @@ def update_agent(
     )
     batch = make_batch(agent, rollout, rewards, config)
     num_rows = rewards.size
-    permutations = rng.permuted(np.tile(np.arange(num_rows, dtype=np.int32), (config.epochs, 1)), axis=1)
+    permutations = rng.permuted(
+        np.tile(np.arange(num_rows, dtype=np.int32), (config.epochs, 1)), axis=1
+    )
     multiplier = np.float32(multiplier_value(agent.multiplier) if constrained else 0.0)
     params, optimizer, info = update_policy(
-        agent.params, agent.optimizer, batch, permutations, multiplier, agent.shape, config, learning_rate_share
+        agent.params,
+        agent.optimizer,
+        batch,
+        permutations,
+        multiplier,
+        agent.shape,
+        config,
+        learning_rate_share,
     )
     mean_cost = float(np.mean(rollout.costs))
     flat_observations = rollout.observations.reshape(num_rows, -1)
@@ -227,14 +250,19 @@ def update_agent(
     )
     scalars = {name: float(value) for name, value in info._asdict().items()}
     stopped = float(np.sum(rollout.stopped))
-    return agent, scalars | {"reward": float(np.mean(rollout.rewards)), "cost": mean_cost, "stopped_episodes": stopped}
+    return agent, scalars | {
+        "reward": float(np.mean(rollout.rewards)),
+        "cost": mean_cost,
+        "stopped_episodes": stopped,
+    }
 
 
 _FORGETTING = 0.1
 
 
 def lowest_reward(before: float, rewards: FloatArray) -> float:
-    """What an agent that does badly earns per step over a while, at most 0: down at once, up slowly as agents learn.
+    """What an agent that does badly earns per step over a while, at most 0:
+    down at once, up slowly as agents learn.
 
     rewards [T, E]: means over T, of which the lowest.
     """
@@ -245,23 +273,32 @@ def lowest_reward(before: float, rewards: FloatArray) -> float:
 
 
 def forced_end_value(agent: AgentState, config: ForwardConfig, scale: float) -> float:
-    """What ending an episode for breaking the constraint is worth, in scaled rewards: less than anything that follows.
+    """What ending an episode for breaking the constraint is worth, in scaled rewards:
+    less than anything that follows.
 
-    By itself r_min/(1 − γ), the lowest reward for ever, less one deviation of the return: at r_min alone an agent to
-    whom nothing better happens would be indifferent.
+    By itself r_min/(1 − γ), the lowest reward for ever, less one deviation of the return: at r_min
+    alone an agent to whom nothing better happens would be indifferent.
     """
     if config.terminate.terminal_value is not None:
         return config.terminate.terminal_value * scale
     return agent.lowest_reward / max(1.0 - config.gamma, 1e-3) * scale - 1.0
 
 
-def make_batch(agent: AgentState, rollout: Rollout, rewards: FloatArray, config: ForwardConfig) -> Batch:
+def make_batch(
+    agent: AgentState, rollout: Rollout, rewards: FloatArray, config: ForwardConfig
+) -> Batch:
     """Scale what the networks see, and value the states that episodes were cut in."""
     scale = reward_scale(agent.return_moments) if config.normalize_rewards else 1.0
-    scaled = np.clip(rewards * scale, -_REWARD_CLIP, _REWARD_CLIP) if config.normalize_rewards else rewards
-    if config.respect is Respect.terminate:  # where no episode ends for it, a forbidden step costs a little
+    scaled = (
+        np.clip(rewards * scale, -_REWARD_CLIP, _REWARD_CLIP)
+        if config.normalize_rewards
+        else rewards
+    )
+    # where no episode ends for it, a forbidden step costs a little
+    if config.respect is Respect.terminate:
         scaled = scaled - config.terminate.penalty * (rollout.costs > FORBIDDEN_ABOVE)
-    scaled = np.where(rollout.stopped, forced_end_value(agent, config, scale), scaled)  # that step pays nothing else
+    # that step pays nothing else
+    scaled = np.where(rollout.stopped, forced_end_value(agent, config, scale), scaled)
     terminated, truncated = rollout.terminated, rollout.truncated
     if config.cut_is_end:
         terminated, truncated = terminated | truncated, np.zeros_like(truncated)
@@ -270,7 +307,9 @@ def make_batch(agent: AgentState, rollout: Rollout, rewards: FloatArray, config:
     bootstrap = np.zeros((agent.shape.num_critics, *rewards.shape), np.float32)
     inputs = scale_observations(agent, rollout.next_observations[bootstrapped], config)
     if inputs.size:
-        bootstrap[:, bootstrapped] = apply_networks(np.asarray(agent.params), inputs, agent.shape, np).values
+        bootstrap[:, bootstrapped] = apply_networks(
+            np.asarray(agent.params), inputs, agent.shape, np
+        ).values
     return Batch(
         observations=scale_observations(agent, rollout.observations, config),
         actions=rollout.actions,
@@ -283,6 +322,12 @@ def make_batch(agent: AgentState, rollout: Rollout, rewards: FloatArray, config:
     )
 
 
-def scale_observations(agent: AgentState, observations: FloatArray, config: ForwardConfig) -> FloatArray:
+def scale_observations(
+    agent: AgentState, observations: FloatArray, config: ForwardConfig
+) -> FloatArray:
     """Observations as the networks saw them when acting."""
-    return normalize(agent.observation_moments, observations) if config.normalize_observations else observations
+    return (
+        normalize(agent.observation_moments, observations)
+        if config.normalize_observations
+        else observations
+    )

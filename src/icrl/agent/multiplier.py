@@ -1,4 +1,5 @@
-"""The Lagrange multiplier λ of the forward step (Eq. 9): ascent on mean cost minus budget, never below 0."""
+"""The Lagrange multiplier λ of the forward step (Eq. 9):
+ascent on mean cost minus budget, never below 0."""
 
 import math
 
@@ -10,7 +11,11 @@ _FLOOR = -30.0
 
 def init_multiplier(config: MultiplierConfig) -> float:
     """The raw value ν with softplus(ν) = `initial`."""
-    return max(_FLOOR, config.initial + math.log(-math.expm1(-config.initial))) if config.initial > 0 else _FLOOR
+    return (
+        max(_FLOOR, config.initial + math.log(-math.expm1(-config.initial)))
+        if config.initial > 0
+        else _FLOOR
+    )
 
 
 def multiplier_value(raw: float) -> float:
@@ -19,5 +24,6 @@ def multiplier_value(raw: float) -> float:
 
 
 def update_multiplier(raw: float, mean_cost: float, config: MultiplierConfig) -> float:
-    """ν ← max(ν + η (mean cost − budget), floor): λ rises if and only if the cost exceeds the budget (fidelity F7)."""
+    """ν ← max(ν + η (mean cost − budget), floor):
+    λ rises if and only if the cost exceeds the budget (fidelity F7)."""
     return max(_FLOOR, raw + config.learning_rate * (mean_cost - config.budget))

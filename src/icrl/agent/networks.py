@@ -1,8 +1,10 @@
-"""Policy, reward critic and cost critic: equal tanh MLPs, stacked into one and kept in a single flat vector.
+"""Policy, reward critic and cost critic: equal tanh MLPs,
+stacked into one and kept in a single flat vector.
 
-Stacking them makes a PPO minibatch a handful of matrix products instead of three times as many, and one flat vector
-makes Adam a handful of array operations: together several times faster at this size (docs/performance.md).
-The same functions run on NumPy arrays (acting) and on JAX arrays (learning): `xp` is either namespace.
+Stacking them makes a PPO minibatch a handful of matrix products instead of three times as many, and
+one flat vector makes Adam a handful of array operations: together several times faster at this size
+(docs/performance.md). The same functions run on NumPy arrays (acting) and on JAX arrays (learning):
+`xp` is either namespace.
 """
 
 import math
@@ -20,7 +22,8 @@ Namespace = Any
 
 @dataclass(frozen=True)
 class NetworkShape:
-    """Sizes of the stacked networks; hashable, so it can be a static argument of a jitted function."""
+    """Sizes of the stacked networks; hashable,
+    so it can be a static argument of a jitted function."""
 
     num_observations: int
     num_actions: int
@@ -38,8 +41,13 @@ class NetworkShape:
     def sections(self) -> dict[str, tuple[int, ...]]:
         """Name and shape of each block of the flat vector, in order."""
         count, first = self.num_networks, self.hidden[0]
-        blocks: dict[str, tuple[int, ...]] = {"w0": (self.num_observations, count * first), "b0": (count * first,)}
-        for layer, (fan_in, fan_out) in enumerate(zip(self.hidden, self.hidden[1:], strict=False), start=1):
+        blocks: dict[str, tuple[int, ...]] = {
+            "w0": (self.num_observations, count * first),
+            "b0": (count * first,),
+        }
+        for layer, (fan_in, fan_out) in enumerate(
+            zip(self.hidden, self.hidden[1:], strict=False), start=1
+        ):
             blocks[f"w{layer}"] = (count, fan_in, fan_out)
             blocks[f"b{layer}"] = (count, 1, fan_out)
         last = self.hidden[-1]
@@ -61,7 +69,11 @@ def network_shape(
 ) -> NetworkShape:
     """Sizes of the networks for a task's spaces."""
     discrete = isinstance(action_space, gym.spaces.Discrete)
-    num_actions = int(action_space.n) if isinstance(action_space, gym.spaces.Discrete) else int(action_space.shape[0])
+    num_actions = (
+        int(action_space.n)
+        if isinstance(action_space, gym.spaces.Discrete)
+        else int(action_space.shape[0])
+    )
     return NetworkShape(int(observation_space.shape[0]), num_actions, discrete, hidden, num_critics)
 
 
@@ -85,16 +97,30 @@ def unflatten(flat: AnyArray, shape: NetworkShape) -> dict[str, AnyArray]:
     return blocks
 
 
-def init_params(rng: np.random.Generator, shape: NetworkShape, initial_log_std: float) -> FloatArray:
-    """Orthogonal initial weights (gain √2 hidden, 0.01 policy, 1 critics), zero biases, as one flat float32 vector."""
+def init_params(
+    rng: np.random.Generator, shape: NetworkShape, initial_log_std: float
+) -> FloatArray:
+    """Orthogonal initial weights (gain √2 hidden, 0.01 policy, 1 critics), zero biases,
+    as one flat float32 vector."""
     count = shape.num_networks
-    blocks: dict[str, FloatArray] = {name: np.zeros(size) for name, size in shape.sections().items()}
-    first = [_orthogonal(rng, shape.num_observations, shape.hidden[0], math.sqrt(2)) for _ in range(count)]
+    blocks: dict[str, FloatArray] = {
+        name: np.zeros(size) for name, size in shape.sections().items()
+    }
+    first = [
+        _orthogonal(rng, shape.num_observations, shape.hidden[0], math.sqrt(2))
+        for _ in range(count)
+    ]
     blocks["w0"] = np.concatenate(first, axis=1)
-    for layer, (fan_in, fan_out) in enumerate(zip(shape.hidden, shape.hidden[1:], strict=False), start=1):
-        blocks[f"w{layer}"] = np.stack([_orthogonal(rng, fan_in, fan_out, math.sqrt(2)) for _ in range(count)])
+    for layer, (fan_in, fan_out) in enumerate(
+        zip(shape.hidden, shape.hidden[1:], strict=False), start=1
+    ):
+        blocks[f"w{layer}"] = np.stack(
+            [_orthogonal(rng, fan_in, fan_out, math.sqrt(2)) for _ in range(count)]
+        )
     blocks["policy_w"] = _orthogonal(rng, shape.hidden[-1], shape.num_actions, 0.01)
-    blocks["critic_w"] = np.stack([_orthogonal(rng, shape.hidden[-1], 1, 1.0) for _ in range(shape.num_critics)])
+    blocks["critic_w"] = np.stack(
+        [_orthogonal(rng, shape.hidden[-1], 1, 1.0) for _ in range(shape.num_critics)]
+    )
     if not shape.discrete:
         blocks["log_std"] = np.full(shape.num_actions, initial_log_std)
     return np.concatenate([blocks[name].ravel() for name in shape.sections()]).astype(np.float32)
@@ -114,13 +140,18 @@ def flatten(blocks: dict[str, AnyArray], shape: NetworkShape, xp: Namespace) -> 
     return flat
 
 
-def apply_networks(flat: AnyArray, observations: AnyArray, shape: NetworkShape, xp: Namespace) -> Outputs:
+def apply_networks(
+    flat: AnyArray, observations: AnyArray, shape: NetworkShape, xp: Namespace
+) -> Outputs:
     """All networks on [B, o] normalised observations, from the flat vector."""
     return apply_blocks(unflatten(flat, shape), observations, shape, xp)
 
 
-def apply_blocks(p: dict[str, AnyArray], observations: AnyArray, shape: NetworkShape, xp: Namespace) -> Outputs:
-    """All networks on [B, o] normalised observations: one wide product, then products batched over networks."""
+def apply_blocks(
+    p: dict[str, AnyArray], observations: AnyArray, shape: NetworkShape, xp: Namespace
+) -> Outputs:
+    """All networks on [B, o] normalised observations:
+    one wide product, then products batched over networks."""
     count, batch = shape.num_networks, observations.shape[0]
     wide = xp.tanh(observations @ p["w0"] + p["b0"][None])  # [B, H·h]
     hidden = xp.swapaxes(wide.reshape(batch, count, shape.hidden[0]), 0, 1)  # [H, B, h]

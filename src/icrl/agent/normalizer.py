@@ -1,4 +1,5 @@
-"""Running moments, carried as state: a network that wants scaled inputs owns its normaliser; the pipes stay raw."""
+"""Running moments, carried as state: a network that wants scaled inputs owns its
+normaliser; the pipes stay raw."""
 
 from typing import NamedTuple
 
@@ -7,7 +8,8 @@ import numpy as np
 from icrl.types import BoolArray, FloatArray
 
 _CLIP = 10.0
-"""Scaled inputs are clipped to this many deviations (the value of VecNormalize, which the authors used)."""
+"""Scaled inputs are clipped to this many deviations
+(the value of VecNormalize, which the authors used)."""
 _EPSILON = 1e-8
 
 
@@ -36,7 +38,11 @@ def update_moments(moments: RunningMoments, batch: FloatArray) -> RunningMoments
     count = moments.num_seen + count_b
     delta = mean_b - moments.mean
     mean = moments.mean + delta * count_b / count
-    squares = moments.variance * moments.num_seen + variance_b * count_b + delta**2 * moments.num_seen * count_b / count
+    squares = (
+        moments.variance * moments.num_seen
+        + variance_b * count_b
+        + delta**2 * moments.num_seen * count_b / count
+    )
     return RunningMoments(mean, squares / count, count)
 
 
@@ -67,10 +73,13 @@ def normalize(moments: RunningMoments, values: FloatArray) -> FloatArray:
     return scaling(moments).apply(values)
 
 
-def discounted_returns(rewards: FloatArray, ended: BoolArray, carried: FloatArray, gamma: float) -> FloatArray:
+def discounted_returns(
+    rewards: FloatArray, ended: BoolArray, carried: FloatArray, gamma: float
+) -> FloatArray:
     """Gₜ = γ Gₜ₋₁ + rₜ, restarted after an end; rewards and ended [T, E], carried [E] -> [T, E].
 
-    This backward-looking return is the quantity whose deviation scales rewards, as VecNormalize does.
+    This backward-looking return is the quantity whose deviation scales rewards,
+    as VecNormalize does.
     """
     returns = np.empty_like(rewards, dtype=np.float64)
     current = carried.copy()

@@ -1,7 +1,8 @@
-"""A policy on disk: `policy.safetensors`: layers, scaling of observations, unit of actions; NumPy alone reads it.
+"""A policy on disk: `policy.safetensors`: layers, scaling of observations, unit of actions;
+NumPy alone reads it.
 
-The file's metadata hold a checksum of the tensors, because a flipped bit of a weight is a weight too. A file without
-metadata is of an earlier version, and is read as it is.
+The file's metadata hold a checksum of the tensors, because a flipped bit of a weight is a weight
+too. A file without metadata is of an earlier version, and is read as it is.
 """
 
 import hashlib
@@ -51,7 +52,8 @@ def save_policy(policy: Policy, path: Path) -> None:
         }
     if policy.shield is not None and policy.shield.ahead is not None:
         tensors |= _ahead_tensors(policy.shield.ahead)
-    tensors = {name: np.array(tensor, order="C") for name, tensor in tensors.items()}  # keeps the shape of a scalar
+    # keeps the shape of a scalar
+    tensors = {name: np.array(tensor, order="C") for name, tensor in tensors.items()}
     said = {
         CHECKSUM: _checksum(tensors),
         GREEDY: policy.greedy,
@@ -75,15 +77,23 @@ def load_policy(path: Path, task: Task, cost: CostFunction | None = None) -> Pol
         if any(name.startswith(AHEAD) for name in tensors):
             for name in (*LAYERS, "centre", "scale", "spread", "mean", "variance"):
                 tensors[f"{AHEAD}{name}"]
-        layers = tuple((tensors[f"layer{i}.weight"], tensors[f"layer{i}.bias"]) for i in range(depth))
+        layers = tuple(
+            (tensors[f"layer{i}.weight"], tensors[f"layer{i}.bias"]) for i in range(depth)
+        )
         moments = (
-            RunningMoments(tensors["mean"], tensors["variance"], tensors["num_seen"]) if "mean" in tensors else None
+            RunningMoments(tensors["mean"], tensors["variance"], tensors["num_seen"])
+            if "mean" in tensors
+            else None
         )
         unit = (
-            ActionUnit(tensors["action_centre"], tensors["action_scale"]) if "action_scale" in tensors else None
+            ActionUnit(tensors["action_centre"], tensors["action_scale"])
+            if "action_scale" in tensors
+            else None
         )  # a file without is of an earlier version, whose policies had the environment's unit
     except FileNotFoundError as error:
-        raise InputError(f"{path} does not exist: a run writes it at the end of its first round.") from error
+        raise InputError(
+            f"{path} does not exist: a run writes it at the end of its first round."
+        ) from error
     except (OSError, KeyError, ValueError, TypeError, SafetensorError) as error:
         raise InputError(f"{path} is not a policy of icrl: {error!s:.300}") from error
     _check_tensors(tensors, depth, path)
@@ -104,13 +114,31 @@ def load_policy(path: Path, task: Task, cost: CostFunction | None = None) -> Pol
 
 AHEAD = "ahead."
 """What the shield knows of what follows from an action."""
-_AHEAD_RANKS = {"w0": 2, "b0": 1, "w1": 2, "b1": 1, "straight": 2, "centre": 1, "scale": 1, "spread": 1}
+_AHEAD_RANKS = {
+    "w0": 2,
+    "b0": 1,
+    "w1": 2,
+    "b1": 1,
+    "straight": 2,
+    "centre": 1,
+    "scale": 1,
+    "spread": 1,
+}
 
 
 def _ahead_tensors(ahead: Ahead) -> dict[str, AnyArray]:
-    tensors: dict[str, AnyArray] = {f"{AHEAD}{name}": layer for name, layer in zip(LAYERS, ahead.layers, strict=True)}
-    tensors |= {f"{AHEAD}centre": ahead.centre, f"{AHEAD}scale": ahead.scale, f"{AHEAD}spread": ahead.spread}
-    return tensors | {f"{AHEAD}mean": ahead.moments.mean, f"{AHEAD}variance": ahead.moments.variance}
+    tensors: dict[str, AnyArray] = {
+        f"{AHEAD}{name}": layer for name, layer in zip(LAYERS, ahead.layers, strict=True)
+    }
+    tensors |= {
+        f"{AHEAD}centre": ahead.centre,
+        f"{AHEAD}scale": ahead.scale,
+        f"{AHEAD}spread": ahead.spread,
+    }
+    return tensors | {
+        f"{AHEAD}mean": ahead.moments.mean,
+        f"{AHEAD}variance": ahead.moments.variance,
+    }
 
 
 def _ahead(tensors: dict[str, AnyArray], unit: ActionUnit | None, task: Task) -> Ahead | None:
@@ -152,23 +180,51 @@ def _said(data: bytes) -> dict[str, Any]:
 def _check_sum(tensors: dict[str, AnyArray], said: dict[str, Any]) -> None:
     """The tensors are those that were saved, where the file says which those were."""
     if said and said.get(CHECKSUM) != _checksum(tensors):
-        raise ValueError("its values are not those that were saved (the checksum differs): copy it again.")
+        raise ValueError(
+            "its values are not those that were saved (the checksum differs): copy it again."
+        )
 
 
 def _check_tensors(tensors: dict[str, AnyArray], depth: int, path: Path) -> None:
-    """Nothing but a policy's tensors, of their types and ranks, with finite values of sensible size."""
-    ranks = {f"layer{i}.{part}": rank for i in range(depth) for part, rank in (("weight", 2), ("bias", 1))}
+    """Nothing but a policy's tensors, of their types and ranks,
+    with finite values of sensible size."""
+    ranks = {
+        f"layer{i}.{part}": rank
+        for i in range(depth)
+        for part, rank in (("weight", 2), ("bias", 1))
+    }
     ranks |= {f"{AHEAD}{name}": rank for name, rank in _AHEAD_RANKS.items()}
     ranks |= {f"{AHEAD}mean": 1, f"{AHEAD}variance": 1}
-    ranks |= {"log_std": 1, "mean": 1, "variance": 1, "num_seen": 0, "action_centre": 1, "action_scale": 1}
+    ranks |= {
+        "log_std": 1,
+        "mean": 1,
+        "variance": 1,
+        "num_seen": 0,
+        "action_centre": 1,
+        "action_scale": 1,
+    }
     for name, tensor in tensors.items():
-        kind = np.float64 if name.removeprefix(AHEAD) in ("mean", "variance", "num_seen") else np.float32
+        kind = (
+            np.float64
+            if name.removeprefix(AHEAD) in ("mean", "variance", "num_seen")
+            else np.float32
+        )
         # moments of earlier versions were saved with num_seen as [1]
-        if tensor.dtype != kind or tensor.ndim not in ((0, 1) if name == "num_seen" else (ranks.get(name),)):
-            raise InputError(f"{path} is not a policy of icrl: {name} is {tensor.dtype} {list(tensor.shape)}.")
+        if tensor.dtype != kind or tensor.ndim not in (
+            (0, 1) if name == "num_seen" else (ranks.get(name),)
+        ):
+            raise InputError(
+                f"{path} is not a policy of icrl: {name} is {tensor.dtype} {list(tensor.shape)}."
+            )
         limit = MAX_LOG_STD if name == "log_std" else np.inf if kind is np.float64 else MAX_WEIGHT
-        if not np.isfinite(tensor).all() or np.any(tensor > limit) or (name != "log_std" and np.any(tensor < -limit)):
-            raise InputError(f"{path}: {name} is not finite, or huge: it is damaged, or the training diverged.")
+        if (
+            not np.isfinite(tensor).all()
+            or np.any(tensor > limit)
+            or (name != "log_std" and np.any(tensor < -limit))
+        ):
+            raise InputError(
+                f"{path}: {name} is not finite, or huge: it is damaged, or the training diverged."
+            )
     if np.any(np.asarray(tensors.get("variance", 0.0)) < 0):
         raise InputError(f"{path}: variance is negative: the file is damaged.")
     if np.any(np.asarray(tensors.get("action_scale", 1.0)) <= 0):
@@ -176,7 +232,8 @@ def _check_tensors(tensors: dict[str, AnyArray], depth: int, path: Path) -> None
 
 
 def _check_fit(policy: Policy, task: Task, path: Path) -> None:
-    """Layers lead from the task's observations to its actions, and continuous actions have a deviation each."""
+    """Layers lead from the task's observations to its actions,
+    and continuous actions have a deviation each."""
     num_observations, num_actions = len(task.observation_names), len(task.action_names)
     shapes = [tuple(weight.shape) for weight, _ in policy.layers.layers]
     inputs = [shape[0] for shape in shapes] + [num_actions]
@@ -186,14 +243,25 @@ def _check_fit(policy: Policy, task: Task, path: Path) -> None:
         len(shapes) >= 1
         and inputs == outputs
         and outputs[1:] == [shape[-1] for shape in shapes]
-        and (log_std is None if task.discrete else log_std is not None and log_std.shape == (num_actions,))
-        and (moments is None or np.shape(moments.mean) == np.shape(moments.variance) == (num_observations,))
-        and (unit is None or (log_std is not None and unit.centre.shape == unit.scale.shape == log_std.shape))
+        and (
+            log_std is None
+            if task.discrete
+            else log_std is not None and log_std.shape == (num_actions,)
+        )
+        and (
+            moments is None
+            or np.shape(moments.mean) == np.shape(moments.variance) == (num_observations,)
+        )
+        and (
+            unit is None
+            or (log_std is not None and unit.centre.shape == unit.scale.shape == log_std.shape)
+        )
     )
     if not fits:
         kind = "discrete" if log_std is None else "continuous"
         raise InputError(
-            f"{path} holds a policy for {kind} actions with layers {shapes}; {task.name} has {num_observations} "
-            f"observations and {num_actions} {'choices' if task.discrete else 'continuous actions'}: "
-            f"was it trained on another task?"
+            f"{path} holds a policy for {kind} actions with layers {shapes}; {task.name} has "
+            f"{num_observations} observations and {num_actions} "
+            f"{'choices' if task.discrete else 'continuous actions'}: was it trained on another "
+            "task?"
         )

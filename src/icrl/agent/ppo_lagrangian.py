@@ -1,4 +1,5 @@
-"""The policy update (Eq. 9): PPO with a Lagrange multiplier, or on episodes that end where the constraint is broken."""
+"""The policy update (Eq. 9): PPO with a Lagrange multiplier,
+or on episodes that end where the constraint is broken."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -8,7 +9,12 @@ import jax.numpy as jnp
 import optax
 
 from icrl.agent.advantages import generalized_advantages
-from icrl.agent.distributions import categorical_entropy, categorical_log_prob, gaussian_entropy, gaussian_log_prob
+from icrl.agent.distributions import (
+    categorical_entropy,
+    categorical_log_prob,
+    gaussian_entropy,
+    gaussian_log_prob,
+)
 from icrl.agent.networks import NetworkShape, Outputs, apply_blocks, flatten, unflatten
 from icrl.agent.state import make_optimizer
 from icrl.config import ForwardConfig, Respect
@@ -26,7 +32,8 @@ class Batch(NamedTuple):
     terminated: Array
     truncated: Array
     bootstrap: Array
-    """[C, T, E]: values of the next state where it is not the next row (cut episodes, last row); 0 elsewhere"""
+    """[C, T, E]: values of the next state where it is not the next row
+    (cut episodes, last row); 0 elsewhere"""
     bootstrapped: Array
     """[T, E]: where `bootstrap` is to be used"""
 
@@ -60,20 +67,27 @@ def policy_terms(
 ) -> tuple[Array, Array]:
     """log π(a|s) [B] and the mean entropy of the policy (scalar)."""
     if shape.discrete:
-        return categorical_log_prob(outputs.policy, actions, jnp), jnp.mean(categorical_entropy(outputs.policy, jnp))
+        return categorical_log_prob(outputs.policy, actions, jnp), jnp.mean(
+            categorical_entropy(outputs.policy, jnp)
+        )
     log_std = blocks["log_std"]
     return gaussian_log_prob(outputs.policy, log_std, actions, jnp), gaussian_entropy(log_std, jnp)
 
 
-def clipped_surrogate(log_probs: Array, old_log_probs: Array, advantages: Array, clip: float) -> Array:
+def clipped_surrogate(
+    log_probs: Array, old_log_probs: Array, advantages: Array, clip: float
+) -> Array:
     """−mean min(ρ Â, clip(ρ, 1−ε, 1+ε) Â) with ρ = π/π_old; all [B] -> scalar."""
     ratio = jnp.exp(log_probs - old_log_probs)
     clipped = jnp.clip(ratio, 1.0 - clip, 1.0 + clip)
     return -jnp.mean(jnp.minimum(ratio * advantages, clipped * advantages))
 
 
-def combined_advantages(advantages: Array, cost_advantages: Array, multiplier: Array, config: ForwardConfig) -> Array:
-    """Â = (Â_r − λ Â_c)/(1 + λ): the gradient of the Lagrangian, rescaled so that λ changes direction, not step size.
+def combined_advantages(
+    advantages: Array, cost_advantages: Array, multiplier: Array, config: ForwardConfig
+) -> Array:
+    """Â = (Â_r − λ Â_c)/(1 + λ): the gradient of the Lagrangian,
+    rescaled so that λ changes direction, not step size.
 
     Â_r is standardised; Â_c is centred and, by choice, standardised (fidelity F12).
     """
@@ -86,8 +100,11 @@ def combined_advantages(advantages: Array, cost_advantages: Array, multiplier: A
     return (standardized - multiplier * centred) / (1.0 + multiplier)
 
 
-def ppo_loss(flat: Array, rows: Minibatch, shape: NetworkShape, config: ForwardConfig) -> tuple[Array, Array]:
-    """Surrogate + value errors − entropy bonus; the second result is [policy loss, value loss, entropy, KL].
+def ppo_loss(
+    flat: Array, rows: Minibatch, shape: NetworkShape, config: ForwardConfig
+) -> tuple[Array, Array]:
+    """Surrogate + value errors − entropy bonus;
+    the second result is [policy loss, value loss, entropy, KL].
 
     KL(old ‖ new) ≈ mean[(ρ − 1) − log ρ], which is ≥ 0.
     """
@@ -111,7 +128,8 @@ def blocks_loss(
 def _prepare(
     params: Array, batch: Batch, multiplier: Array, shape: NetworkShape, config: ForwardConfig
 ) -> tuple[Minibatch, Array]:
-    """Values, old log-probabilities, both GAEs and the combined advantage of a whole rollout, flattened to rows."""
+    """Values, old log-probabilities, both GAEs and the combined advantage of a whole
+    rollout, flattened to rows."""
     steps, num_envs = batch.rewards.shape
     flat_observations = batch.observations.reshape(steps * num_envs, -1)
     actions = batch.actions.reshape(steps * num_envs, *batch.actions.shape[2:])
@@ -129,13 +147,22 @@ def _prepare(
     if shape.num_critics == 2:
         per_critic.append(
             generalized_advantages(
-                batch.costs, values[1], next_values[1], *ends, config.cost_gamma, config.cost_gae_lambda
+                batch.costs,
+                values[1],
+                next_values[1],
+                *ends,
+                config.cost_gamma,
+                config.cost_gae_lambda,
             )
         )
     targets = jnp.stack(per_critic) + values  # [C, T, E]
     combined = combined_advantages(advantages, per_critic[-1], multiplier, config)
     rows = Minibatch(
-        flat_observations, actions, log_probs, combined.reshape(-1), targets.reshape(shape.num_critics, -1).T
+        flat_observations,
+        actions,
+        log_probs,
+        combined.reshape(-1),
+        targets.reshape(shape.num_critics, -1).T,
     )
     return rows, jnp.stack([jnp.std(advantages), jnp.std(per_critic[-1])])
 
@@ -151,29 +178,39 @@ def update_policy(
     config: ForwardConfig,
     learning_rate_share: Array | float = 1.0,
 ) -> tuple[Array, Any, UpdateInfo]:
-    """One PPO update from one rollout: up to `epochs` passes, stopped once KL > 1.5 × `target_kl`; one jitted call.
+    """One PPO update from one rollout: up to `epochs` passes,
+    stopped once KL > 1.5 × `target_kl`; one jitted call.
 
-    Steps are those of Adam with `learning_rate_share` of the learning rate.
-    `permutations` [epochs, T·E] orders the rows of each pass. The KL tested is the mean over the minibatches
-    of a pass: a single one is too noisy a measure, and stops updates that should go on (decision 0007).
+    Steps are those of Adam with `learning_rate_share` of the learning rate. `permutations`
+    [epochs, T·E] orders the rows of each pass. The KL tested is the mean over the minibatches of a
+    pass: a single one is too noisy a measure, and stops updates that should go on (decision 0007).
     """
     rows, stds = _prepare(params, batch, multiplier, shape, config)
     transformation = make_optimizer(config)
-    # by block, not by the flat vector: the gradient of a slice is a padded vector, and adding up nine of those costs
-    # a fifth of the update (docs/performance.md)
+    # by block, not by the flat vector: the gradient of a slice is a padded vector, and adding up
+    # nine of those costs a fifth of the update (docs/performance.md)
     loss_gradient = jax.grad(partial(blocks_loss, shape=shape, config=config), has_aux=True)
     limit = jnp.inf if config.target_kl is None else 1.5 * config.target_kl
 
     per_epoch = batch.rewards.size // config.minibatch
-    order = permutations.reshape(-1, config.minibatch)  # [epochs · minibatches, rows of a minibatch]
+    # [epochs · minibatches, rows of a minibatch]
+    order = permutations.reshape(-1, config.minibatch)
 
-    def gradient_step(carry: tuple[Array, Any, Array, Array, Array]) -> tuple[Array, Any, Array, Array, Array]:
+    def gradient_step(
+        carry: tuple[Array, Any, Array, Array, Array],
+    ) -> tuple[Array, Any, Array, Array, Array]:
         flat, state, index, _, moved = carry
         minibatch = jax.tree.map(lambda a: a[order[index]], rows)
         gradient, terms = loss_gradient(unflatten(flat, shape), minibatch)
         change, state = transformation.update(flatten(gradient, shape, jnp), state)
         moved = jnp.where(index % per_epoch == 0, 0.0, moved) + terms[3]
-        return optax.apply_updates(flat, learning_rate_share * change), state, index + 1, terms, moved
+        return (
+            optax.apply_updates(flat, learning_rate_share * change),
+            state,
+            index + 1,
+            terms,
+            moved,
+        )
 
     def unfinished(carry: tuple[Array, Any, Array, Array, Array]) -> Array:
         _, _, index, _, moved = carry
@@ -183,4 +220,8 @@ def update_policy(
     start = (params, optimizer, jnp.asarray(0), jnp.zeros(4), jnp.zeros(()))
     params, optimizer, made, terms, moved = jax.lax.while_loop(unfinished, gradient_step, start)
     epochs = made / per_epoch
-    return params, optimizer, UpdateInfo(terms[0], terms[1], terms[2], moved / per_epoch, epochs, stds[0], stds[1])
+    return (
+        params,
+        optimizer,
+        UpdateInfo(terms[0], terms[1], terms[2], moved / per_epoch, epochs, stds[0], stds[1]),
+    )

@@ -1,4 +1,5 @@
-"""Stepping a vector environment with a policy: rollouts for the forward step, trajectories for the backward one."""
+"""Stepping a vector environment with a policy:
+rollouts for the forward step, trajectories for the backward one."""
 
 import math
 
@@ -14,7 +15,8 @@ from icrl.types import AnyArray, BoolArray, CostFunction, FloatArray, Rollout, T
 class EnvStream:
     """An environment in motion: where each episode is.
 
-    The environment resets nothing by itself (see `Task.make_env`); the stream resets what has ended.
+    The environment resets nothing by itself (see `Task.make_env`);
+    the stream resets what has ended.
     """
 
     def __init__(self, env: VectorEnv, seed: int) -> None:
@@ -23,7 +25,8 @@ class EnvStream:
         self.carried_return = np.zeros(env.num_envs)
         """[E]: discounted return so far, for the reward normaliser."""
         self.noise: FloatArray | None = None
-        """[E, a]: the last standard normal draws of continuous actions, where those that follow remember them."""
+        """[E, a]: the last standard normal draws of continuous actions,
+        where those that follow remember them."""
 
     def step(self, actions: AnyArray) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
         """Next observations, rewards, terminated, truncated; nothing is reset yet."""
@@ -34,10 +37,13 @@ class EnvStream:
     def reset_ended(self, ended: BoolArray) -> None:
         """Start new episodes where the old ones ended."""
         if ended.any():
-            self.observations = np.asarray(self.env.reset(options={"reset_mask": ended})[0], np.float32)
+            self.observations = np.asarray(
+                self.env.reset(options={"reset_mask": ended})[0], np.float32
+            )
 
     def next_noise(self, rng: np.random.Generator, num_actions: int, memory: float) -> FloatArray:
-        """εₜ = ρ εₜ₋₁ + √(1 − ρ²) N(0, I): standard normal draws that go on in one direction for a while."""
+        """εₜ = ρ εₜ₋₁ + √(1 − ρ²) N(0, I): standard normal draws that go on in
+        one direction for a while."""
         fresh = rng.standard_normal((self.env.num_envs, num_actions), dtype=np.float32)
         if self.noise is not None:
             fresh *= np.float32(math.sqrt(1.0 - memory**2))
@@ -110,7 +116,9 @@ def sample_trajectories(
     for t in range(horizon):
         all_observations[:, t] = np.where(alive[:, None], observations, 0.0)
         action = policy.choose(rng, observations).taken
-        actions.append(np.where(alive if action.ndim == 1 else alive[:, None], action, np.zeros_like(action)))
+        actions.append(
+            np.where(alive if action.ndim == 1 else alive[:, None], action, np.zeros_like(action))
+        )
         observations, reward, terminated, truncated, _ = env.step(action)
         observations = np.asarray(observations, np.float32)
         rewards[:, t] = np.where(alive, reward, 0.0)
@@ -119,7 +127,8 @@ def sample_trajectories(
         alive = alive & ~ended
         if not alive.any():
             break
-        if ended.any():  # keep stepping the others; what an ended one does from here on is not recorded
+        # keep stepping the others; what an ended one does from here on is not recorded
+        if ended.any():
             observations = np.asarray(env.reset(options={"reset_mask": ended})[0], np.float32)
     longest = int(lengths.max())
     return Trajectories(

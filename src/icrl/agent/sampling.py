@@ -21,7 +21,8 @@ def sample_agent(
     horizon: int,
     cost: CostFunction | None = None,
 ) -> Trajectories:
-    """One episode of at most `horizon` steps in every copy of `env`; with a `cost`, behind the shield."""
+    """One episode of at most `horizon` steps in every copy of `env`;
+    with a `cost`, behind the shield."""
     rng = generator(key)
     policy = policy_of(agent, task, config, cost)
     return sample_trajectories(rng, policy, env, horizon, int(rng.integers(2**31)))

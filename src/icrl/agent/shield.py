@@ -1,8 +1,10 @@
-"""The shield: where the action that was drawn is forbidden, the nearest allowed one is taken in its place.
+"""The shield: where the action that was drawn is forbidden,
+the nearest allowed one is taken in its place.
 
-It is part of the world and not of the policy, as clipping is: the policy update sees what was drawn. It needs a cost
-function, so it works for a learned zeta as for a rule that somebody wrote down; with a model of what follows from an
-action it also refuses what leads to where everything is forbidden. NumPy only.
+It is part of the world and not of the policy, as clipping is: the policy update sees what was
+drawn. It needs a cost function, so it works for a learned zeta as for a rule that somebody wrote
+down; with a model of what follows from an action it also refuses what leads to where everything is
+forbidden. NumPy only.
 """
 
 from collections.abc import Callable
@@ -48,7 +50,8 @@ class Shield:
     ahead: Ahead | None = None
     """What follows from an action; None: the shield judges the present pair alone."""
     probes: AnyArray | None = None
-    """[k, a] or [k]: actions that stand for all of them, where the question is whether a state allows any"""
+    """[k, a] or [k]: actions that stand for all of them,
+    where the question is whether a state allows any"""
 
     def forbids(self, observations: FloatArray, actions: AnyArray) -> BoolArray:
         """True where a pair is forbidden; shapes as of a `CostFunction`."""
@@ -111,10 +114,11 @@ def nearest_allowed(
     high: FloatArray,
     num_candidates: int = NUM_CANDIDATES,
 ) -> Shielded:
-    """Of many candidates the nearest allowed one, then moved towards the action as far as that is allowed.
+    """Of many candidates the nearest allowed one,
+    then moved towards the action as far as that is allowed.
 
-    Distances are shares of the width of the space, per dimension. Shapes: observations [n, o], actions [n, a],
-    finite low and high [a].
+    Distances are shares of the width of the space, per dimension. Shapes: observations [n, o],
+    actions [n, a], finite low and high [a].
     """
     num, width = len(actions), actions.shape[1]
     half = num_candidates // 2
@@ -146,12 +150,15 @@ def least_astray(
     low: FloatArray,
     high: FloatArray,
 ) -> FloatArray:
-    """Where every action leads astray: the one of some that costs least; [n, o], [n, a] -> [n, a]."""
+    """Where every action leads astray: the one of some that costs least;
+    [n, o], [n, a] -> [n, a]."""
     best = actions
     least = shield.cost_ahead(observations, actions)
     for _ in range(_NUM_ESCAPES):
         others = rng.uniform(low, high, actions.shape).astype(actions.dtype)
-        costs = np.where(shield.forbids(observations, others), np.inf, shield.cost_ahead(observations, others))
+        costs = np.where(
+            shield.forbids(observations, others), np.inf, shield.cost_ahead(observations, others)
+        )
         better = costs < least
         best = np.where(better[:, None], others, best)
         least = np.where(better, costs, least)
@@ -165,7 +172,8 @@ def redrawn_choices(
     actions: AnyArray,
     log_probs: FloatArray,
 ) -> Shielded:
-    """Another choice among the allowed ones, with the policy's own probabilities (without `rng`: the likeliest).
+    """Another choice among the allowed ones,
+    with the policy's own probabilities (without `rng`: the likeliest).
 
     Shapes: observations [n, o], actions [n] integers, log_probs [n, choices].
     """

@@ -1,4 +1,5 @@
-"""`AgentState`: everything the forward step carries; `Policy`: the part of it that acts, in NumPy alone."""
+"""`AgentState`: everything the forward step carries;
+`Policy`: the part of it that acts, in NumPy alone."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +14,14 @@ from icrl.agent.ahead import ActionUnit, Ahead
 from icrl.agent.distributions import log_softmax, sample_categorical, sample_gaussian
 from icrl.agent.foresight import Foresight, in_use, init_foresight
 from icrl.agent.multiplier import init_multiplier
-from icrl.agent.networks import NetworkShape, PolicyLayers, apply_policy, init_params, network_shape, policy_layers
+from icrl.agent.networks import (
+    NetworkShape,
+    PolicyLayers,
+    apply_policy,
+    init_params,
+    network_shape,
+    policy_layers,
+)
 from icrl.agent.normalizer import RunningMoments, Scaling, init_moments, scaling
 from icrl.agent.shield import (
     FEWER_CANDIDATES,
@@ -36,7 +44,8 @@ UNBOUNDED = 1e6
 
 @dataclass(frozen=True, kw_only=True)
 class AgentState:
-    """Parameters φ, optimiser, normalisers and multiplier: carried from one forward step to the next."""
+    """Parameters φ, optimiser, normalisers and multiplier:
+    carried from one forward step to the next."""
 
     params: AnyArray
     """Flat float32 vector: policy, reward critic, cost critic."""
@@ -55,10 +64,12 @@ class AgentState:
 
 
 def action_unit(space: gym.spaces.Box | gym.spaces.Discrete) -> ActionUnit | None:
-    """The middle of the action space and half of its width where it has bounds on both sides, else 0 and 1.
+    """The middle of the action space and half of its width where it has bounds on
+    both sides, else 0 and 1.
 
-    A network's outputs and noise begin at about one. Where that is far beyond the bounds, actions are clipped to them
-    and nothing is learned; where it is far within them (a valve from 0 to 100), nothing is explored.
+    A network's outputs and noise begin at about one. Where that is far beyond the bounds, actions
+    are clipped to them and nothing is learned; where it is far within them (a valve from 0 to 100),
+    nothing is explored.
     """
     if isinstance(space, gym.spaces.Discrete):
         return None
@@ -72,10 +83,14 @@ def finite_bounds(space: gym.spaces.Box) -> tuple[FloatArray, FloatArray]:
     """Lowest and highest actions [a] that a shield tries."""
     unit = action_unit(space)
     assert unit is not None
-    return np.maximum(space.low, unit.centre - unit.scale), np.minimum(space.high, unit.centre + unit.scale)
+    return np.maximum(space.low, unit.centre - unit.scale), np.minimum(
+        space.high, unit.centre + unit.scale
+    )
 
 
-def shield_of(cost: CostFunction, space: gym.spaces.Box | gym.spaces.Discrete, ahead: Ahead | None = None) -> Shield:
+def shield_of(
+    cost: CostFunction, space: gym.spaces.Box | gym.spaces.Discrete, ahead: Ahead | None = None
+) -> Shield:
     """The shield of an action space."""
     if isinstance(space, gym.spaces.Discrete):
         return Shield(cost=cost, ahead=ahead, probes=np.arange(space.n))
@@ -86,7 +101,8 @@ class Choice(NamedTuple):
     """What a policy does in B states."""
 
     drawn: AnyArray
-    """[B, a] float, as the policy made it (its unit, unclipped), or [B] integer: what its update sees"""
+    """[B, a] float, as the policy made it (its unit, unclipped), or [B] integer:
+    what its update sees"""
     taken: AnyArray
     """[B, a] float, as the environment is given it (its unit, clipped, shielded), or [B] integer"""
     costs: FloatArray | None
@@ -124,7 +140,9 @@ class Policy:
         """Actions [B, a] (unclipped, in the policy's unit) or [B] for raw observations [B, o]."""
         return self._drawn(rng, self.outputs(observations), None)
 
-    def _drawn(self, rng: np.random.Generator, outputs: FloatArray, noise: FloatArray | None) -> AnyArray:
+    def _drawn(
+        self, rng: np.random.Generator, outputs: FloatArray, noise: FloatArray | None
+    ) -> AnyArray:
         if self.layers.log_std is None:
             if self.greedy:
                 return np.asarray(np.argmax(outputs, axis=-1), np.int64)
@@ -135,7 +153,9 @@ class Policy:
             return np.asarray(outputs + np.exp(self.layers.log_std) * noise, np.float32)
         return sample_gaussian(rng, outputs, self.layers.log_std)
 
-    def choose(self, rng: np.random.Generator, observations: FloatArray, noise: FloatArray | None = None) -> Choice:
+    def choose(
+        self, rng: np.random.Generator, observations: FloatArray, noise: FloatArray | None = None
+    ) -> Choice:
         """Draw actions, and take them or, where the shield forbids them, others in their place.
 
         `noise` [B, a], if given, stands for the standard normal draws of continuous actions.
@@ -167,13 +187,16 @@ class Policy:
         actions: AnyArray,
         outputs: FloatArray,
     ) -> Shielded:
-        """Allowed actions in place of refused ones, where there are any; if all lead astray, allowed for now."""
+        """Allowed actions in place of refused ones, where there are any;
+        if all lead astray, allowed for now."""
         number = NUM_CANDIDATES if shield.ahead is None else FEWER_CANDIDATES
         shielded = self._replaced(rng, shield.refuses, observations, actions, outputs, number)
         stuck = np.flatnonzero(~shielded.found)
         if shield.ahead is None or len(stuck) == 0:
             return shielded
-        now = self._replaced(rng, shield.forbids, observations[stuck], actions[stuck], outputs[stuck])
+        now = self._replaced(
+            rng, shield.forbids, observations[stuck], actions[stuck], outputs[stuck]
+        )
         chosen = shielded.actions.copy()
         found = shielded.found.copy()
         fine = ~shield.forbids(observations[stuck], actions[stuck])
@@ -203,7 +226,8 @@ class Policy:
         return nearest_allowed(rng, refuses, observations, actions, low, high, num_candidates)
 
     def to_env(self, actions: AnyArray) -> AnyArray:
-        """What the environment is given: continuous actions in its own unit, clipped to the space (fidelity F24)."""
+        """What the environment is given: continuous actions in its own unit,
+        clipped to the space (fidelity F24)."""
         if isinstance(self.action_space, gym.spaces.Discrete):
             return actions
         if self.unit is not None:
@@ -214,7 +238,8 @@ class Policy:
 def make_optimizer(config: ForwardConfig) -> optax.GradientTransformation:
     """Adam on clipped gradients."""
     return optax.chain(
-        optax.clip_by_global_norm(config.max_gradient_norm), optax.adam(config.learning_rate, eps=config.adam_epsilon)
+        optax.clip_by_global_norm(config.max_gradient_norm),
+        optax.adam(config.learning_rate, eps=config.adam_epsilon),
     )
 
 
@@ -245,13 +270,16 @@ def policy_of(
     cost: CostFunction | None = None,
     greedy: bool = False,
 ) -> Policy:
-    """The agent's policy as it is now; with a `cost` and where the settings want it, behind a shield."""
+    """The agent's policy as it is now; with a `cost` and where the settings
+    want it, behind a shield."""
     shield = None
     unit = action_unit(task.action_space)
     if cost is not None and config.shield:
         ahead = None
         if agent.foresight is not None:
-            ahead = in_use(agent.foresight, agent.observation_moments, unit, agent.shape.num_actions)
+            ahead = in_use(
+                agent.foresight, agent.observation_moments, unit, agent.shape.num_actions
+            )
         shield = shield_of(cost, task.action_space, ahead)
     return Policy(
         layers=policy_layers(agent.params, agent.shape),

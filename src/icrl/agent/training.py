@@ -1,7 +1,7 @@
 """Solving (9) with a fresh agent: training that knows when it is done.
 
-An agent is trained piece by piece, and measured after each. It is done when it is feasible and earns nearly
-what demonstrations earn, twice in a row; then its learning rate falls, and it ends.
+An agent is trained piece by piece, and measured after each. It is done when it is feasible and
+earns nearly what demonstrations earn, twice in a row; then its learning rate falls, and it ends.
 """
 
 import math
@@ -31,7 +31,8 @@ class Goal(NamedTuple):
     least_return: float
     """Mean return of demonstrations, less what counts as near."""
     most_forbidden: float = 0.001
-    """Largest share of steps that may be forbidden: one of them ends an episode in the truth's eyes."""
+    """Largest share of steps that may be forbidden:
+    one of them ends an episode in the truth's eyes."""
     passes: int = 2
     """Measurements in a row that must say so."""
 
@@ -79,7 +80,8 @@ def start_training(
 
 
 def pace_of(training: Training, budget: int, config: ForwardConfig) -> Callable[[int], Pace]:
-    """The schedule of an agent with so many steps in all, as a function of the steps of its next piece."""
+    """The schedule of an agent with so many steps in all,
+    as a function of the steps of its next piece."""
 
     def pace(ahead: int) -> Pace:
         steps = training.steps + ahead
@@ -126,7 +128,9 @@ def train_on(
 ) -> tuple[Training, ForwardInfo]:
     """One piece of training."""
     pace = pace_of(training, budget, config)
-    agent, info = forward_step(key, training.agent, task, env, cost, config, bonus, on_update, pace=pace, shown=shown)
+    agent, info = forward_step(
+        key, training.agent, task, env, cost, config, bonus, on_update, pace=pace, shown=shown
+    )
     return training._replace(agent=agent, steps=training.steps + info.steps), info
 
 
@@ -141,7 +145,8 @@ def measure(samples: Trajectories, cost: CostFunction | None) -> Measurement:
 
 
 def first_forbidden(samples: Trajectories, cost: CostFunction | None) -> IntArray:
-    """[N]: steps of each episode before its first forbidden one; all of them where there is none."""
+    """[N]: steps of each episode before its first forbidden one;
+    all of them where there is none."""
     lengths = np.asarray(samples.lengths)
     if cost is None:
         return lengths
@@ -156,10 +161,13 @@ def _forbidden(samples: Trajectories, cost: CostFunction) -> BoolArray:
 def judged_training(
     training: Training, measured: Measurement, goal: Goal | None, budget: int, config: ForwardConfig
 ) -> Training:
-    """The training after a measurement: how often in a row it met its goal, and whether it is over."""
+    """The training after a measurement: how often in a row it met its goal,
+    and whether it is over."""
     passes = 0
     if goal is not None:
-        good = measured.mean_return >= goal.least_return and measured.forbidden <= goal.most_forbidden
+        good = (
+            measured.mean_return >= goal.least_return and measured.forbidden <= goal.most_forbidden
+        )
         passes = training.passes + 1 if good else 0
     done_at = training.done_at
     if goal is not None and done_at is None and passes >= goal.passes:
@@ -192,7 +200,8 @@ def train_out(
     num_samples: int = 10,
     on_piece: OnPiece = lambda *_: None,
 ) -> Trained:
-    """A fresh agent under `cost`, piece by piece, until it meets its goal or its steps end; `demos` help it."""
+    """A fresh agent under `cost`, piece by piece,
+    until it meets its goal or its steps end; `demos` help it."""
     training = start_training(generator(jax.random.fold_in(key, 0)), task, config, demos)
     shown = None
     if demos is not None:
@@ -205,10 +214,14 @@ def train_out(
     while not training.finished:
         number += 1
         key_train, key_sample = jax.random.split(jax.random.fold_in(key, number))
-        training, _ = train_on(key_train, training, task, train_env, cost, config, budget, shown=shown)
+        training, _ = train_on(
+            key_train, training, task, train_env, cost, config, budget, shown=shown
+        )
         rng = generator(key_sample)
         policy = policy_of(training.agent, task, config, cost, greedy=True)
-        samples = sample_trajectories(rng, policy, sample_env, task.horizon, int(rng.integers(2**31)))
+        samples = sample_trajectories(
+            rng, policy, sample_env, task.horizon, int(rng.integers(2**31))
+        )
         done = measure(samples, cost)
         training = judged_training(training, done, goal, budget, config)
         on_piece(training, done, samples)

@@ -1,2 +1,4 @@
-"""In Python what the verbs of the command line do: `icrl.run`, `evaluate`, `explain`, `suite`. Each returns what it
-found; the verbs print it."""
+"""In Python what the verbs of the command line do: `icrl.run`, `evaluate`, `explain`, `suite`.
+
+Each returns what it found; the verbs print it.
+"""

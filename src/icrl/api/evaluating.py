@@ -40,11 +40,13 @@ class Evaluation:
     demos: Demonstrations | None
     """None: there are none, or they cannot be read."""
     verdict: Verdict | None
-    """How far to trust its constraint, without the truth (`.text`, `.checks`); None: it learned none."""
+    """How far to trust its constraint, without the truth (`.text`, `.checks`);
+    None: it learned none."""
     truth: Truth | None
     """True return and violation rate of the agent; None: nobody knows the truth."""
     constraint_truth: dict[str, Any] | None
-    """How right the constraint is: hits, false alarms, AUC, IoU, confusion, calibration; None likewise."""
+    """How right the constraint is: hits, false alarms, AUC, IoU, confusion,
+    calibration; None likewise."""
     details: dict[str, Any]
     """All of `evaluation.json`."""
 
@@ -62,13 +64,16 @@ def evaluate(
     progress: bool = True,
     on_progress: OnProgress | None = None,
 ) -> Evaluation:
-    """How far to trust a run's constraint, as `icrl evaluate DIR` says it; `evaluation.json` and `report.html` keep it.
+    """How far to trust a run's constraint, as `icrl evaluate DIR` says it;
+    `evaluation.json` and `report.html` keep it.
 
-    `run`: what `icrl.run` returned, or a run directory. `others`: runs of the same kind with other seeds; None: those
-    in the same folder. `truth`: a true constraint that you know, a function or module:function; it is used here alone.
-    `judge_steps`: train a fresh agent under the constraint for so many steps, whom no demonstration helps.
-    `task`, `allow_import`: where the run's task is a function of yours, name it or allow its import. With `progress`
-    what goes on is shown; `on_progress` is told it too.
+    `run`: what `icrl.run` returned, or a run directory. `others`: runs of the same kind with other
+    seeds; None: those in the same folder. `truth`: a true constraint that you know, a function or
+    module:function; it is used here alone.
+
+    `judge_steps`: train a fresh agent under the constraint for so many steps, whom no demonstration
+    helps. `task`, `allow_import`: where the run's task is a function of yours, name it or allow its
+    import. With `progress` what goes on is shown; `on_progress` is told it too.
     """
     console = Console(quiet=not progress)
     directory = directory_of(run)
@@ -156,7 +161,12 @@ def evaluate_run(
 
 
 def _fresh_judge(
-    directory: Path, config: dict[str, Any], scenario: Scenario, steps: int, seed: int, console: Console
+    directory: Path,
+    config: dict[str, Any],
+    scenario: Scenario,
+    steps: int,
+    seed: int,
+    console: Console,
 ) -> Fresh:
     """A fresh agent under the run's constraint, whom no demonstration helps."""
     constraint = constraint_of_run(directory, config, scenario.task)
@@ -165,7 +175,9 @@ def _fresh_judge(
 
 
 @contextmanager
-def _folds(console: Console, on_progress: OnProgress | None) -> Iterator[Callable[[int, int], None]]:
+def _folds(
+    console: Console, on_progress: OnProgress | None
+) -> Iterator[Callable[[int, int], None]]:
     """The long part: shown, and told."""
     fitting = "asking the record; fitting ζ again where it is a network"
     with progress_bar(fitting, console) as show:
@@ -182,7 +194,9 @@ def _tell(on_progress: OnProgress | None, what: str, done: int, of: int) -> None
         on_progress(what, done, of)
 
 
-def _demos_if_readable(config: dict[str, Any], scenario: Scenario, console: Console) -> Demonstrations | None:
+def _demos_if_readable(
+    config: dict[str, Any], scenario: Scenario, console: Console
+) -> Demonstrations | None:
     """They may have moved: then there is nothing to compare with, but the run can be judged."""
     try:
         return demos_of_run(config, scenario)

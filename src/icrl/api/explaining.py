@@ -1,4 +1,7 @@
-"""`icrl.explain`: a learned constraint as short rules, and what the data leave open. Needs no JAX."""
+"""`icrl.explain`: a learned constraint as short rules, and what the data leave open.
+
+Needs no JAX.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,12 +41,13 @@ def explain(
     allow_import: bool = False,
     progress: bool = True,
 ) -> Reading:
-    """Read a run's constraint, as `icrl explain DIR` does: `.rule` (printed: its words), `.longer`, what the data leave
-    open (`.interval`), what matters (`.influence`). `explain.json` keeps it.
+    """Read a run's constraint, as `icrl explain DIR` does: `.rule` (printed: its words), `.longer`,
+    what the data leave open (`.interval`), what matters (`.influence`). `explain.json` keeps it.
 
-    `run`: what `icrl.run` returned, or a run directory. `demos`: None: those of the run. `picture`: a .png to draw
-    slices into, along `features` (none: those of the rule, then those that matter most). `task`, `allow_import`: where
-    the run's task is a function of yours, name it or allow its import; ζ can be read without either.
+    `run`: what `icrl.run` returned, or a run directory. `demos`: None: those of the run. `picture`:
+    a .png to draw slices into, along `features` (none: those of the rule, then those that matter
+    most). `task`, `allow_import`: where the run's task is a function of yours, name it or allow its
+    import; ζ can be read without either.
     """
     console = Console(quiet=not progress)
     directory = directory_of(run)
@@ -122,13 +126,20 @@ def scenario_if_any(
     return None
 
 
-def load_run_demos(config: dict[str, Any], given: str | None, scenario: Scenario | None) -> Demonstrations:
-    """The demonstrations of a run, or those given, as its task takes them; as they are if its environment is gone.
+def load_run_demos(
+    config: dict[str, Any], given: str | None, scenario: Scenario | None
+) -> Demonstrations:
+    """The demonstrations of a run, or those given, as its task takes them;
+    as they are if its environment is gone.
 
-    Columns are called in what is given as they were in what the run learned from, where that was said.
+    Columns are called in what is given as they were in what the run learned from,
+    where that was said.
     """
     if given is None and config.get("demos") is None:
-        raise InputError("this run names no demonstrations: give those that its constraint was learned from, --demos.")
+        raise InputError(
+            "this run names no demonstrations: give those that its constraint was learned from, "
+            "--demos."
+        )
     if given is None:
         if scenario is None:
             return demos_as_they_are(str(config.get("demos")), columns_of_run(config))
@@ -146,7 +157,9 @@ def load_run_demos(config: dict[str, Any], given: str | None, scenario: Scenario
         raise  # what is wrong with it as the run's columns have it
 
 
-def _given_demos(given: str, scenario: Scenario | None, columns: ColumnMapping | None) -> Demonstrations:
+def _given_demos(
+    given: str, scenario: Scenario | None, columns: ColumnMapping | None
+) -> Demonstrations:
     if scenario is None:
         return demos_as_they_are(given, columns)
     return open_demos(given, scenario, columns)[0]

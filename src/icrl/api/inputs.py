@@ -1,4 +1,5 @@
-"""What these functions start from: a run (its result, or its directory) and a task (its name, or the thing itself)."""
+"""What these functions start from: a run (its result, or its directory)
+and a task (its name, or the thing itself)."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +27,8 @@ class Ran(Protocol):
 
 
 def find_scenario(task: str | Task | Scenario, env: EnvOptions | None = None) -> Scenario:
-    """By name, as the command line has it; or a task of the caller's own, whose truth nobody knows."""
+    """By name, as the command line has it; or a task of the caller's own,
+    whose truth nobody knows."""
     if isinstance(task, Scenario):
         return task
     if isinstance(task, Task):
@@ -42,11 +44,17 @@ def directory_of(run: Ran | str | Path) -> Path:
 
 
 def scenario_for(
-    run: Ran | str | Path, config: dict[str, Any], task: str | Task | Scenario | None, allow_import: bool
+    run: Ran | str | Path,
+    config: dict[str, Any],
+    task: str | Task | Scenario | None,
+    allow_import: bool,
 ) -> Scenario:
-    """What a run ran on: as the caller says, as the run's result holds it, or as its `config.json` names it."""
+    """What a run ran on: as the caller says, as the run's result holds it,
+    or as its `config.json` names it."""
     if isinstance(task, Task | Scenario):
         return find_scenario(task)
     if task is None and not isinstance(run, str | Path):
         return run.scenario
-    return scenario_of_run(config, directory=directory_of(run), task=task, allow_import=allow_import)
+    return scenario_of_run(
+        config, directory=directory_of(run), task=task, allow_import=allow_import
+    )

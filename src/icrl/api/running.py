@@ -75,11 +75,13 @@ def run(
 ) -> RunResult:
     """Learn a constraint and an agent that respects it, as `icrl learn TASK --out OUT` does.
 
-    `task`: one of ours, a Gymnasium id, module:function, or a `Task` of your own. `demos`: a path or a Minari id; None:
-    those that ship. `method`: one that ships, one that a package brings, or module:name. `columns`: which column of a
-    table holds what. `config`: None: as the preset has it. `callbacks`
-    look on at the start, each update, each round and the end; with `progress` so does the display of the terminal.
-    With `resume` a run of the same settings that `out` holds, and that did not come to its end, goes on.
+    `task`: one of ours, a Gymnasium id, module:function, or a `Task` of your own. `demos`: a path
+    or a Minari id; None: those that ship. `method`: one that ships, one that a package brings, or
+    module:name. `columns`: which column of a table holds what.
+
+    `config`: None: as the preset has it. `callbacks` look on at the start, each update, each round
+    and the end; with `progress` so does the display of the terminal. With `resume` a run of the
+    same settings that `out` holds, and that did not come to its end, goes on.
     """
     open_method(method)
     scenario = find_scenario(task, env)
@@ -109,7 +111,9 @@ def run(
         watched = [display, *callbacks]
         shown = display
     with shown:
-        scores, last = run_learning(spec, scenario, found, directory, Callbacks(watched), resume=resume)
+        scores, last = run_learning(
+            spec, scenario, found, directory, Callbacks(watched), resume=resume
+        )
     write_pictures(scenario, found, last, directory)
     write_run_page(directory, console)
     kept = RunDirectory(directory)

@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 
 class SuiteCallback:
-    """Does nothing at any moment: override those that you want. One that raises `StopRun` ends the suite: what is
-    finished stays, and the same call makes the rest."""
+    """Does nothing at any moment: override those that you want.
+
+    One that raises `StopRun` ends the suite:
+    what is finished stays, and the same call makes the rest.
+    """
 
     def on_start(self, directories: list[Path]) -> None:
         """Nothing was started yet; these are all runs."""
@@ -67,10 +70,12 @@ def suite(
     callbacks: Sequence[SuiteCallback] = (),
     progress: bool = True,
 ) -> SuiteResult:
-    """Make all runs of a suite, each in a process of its own, `jobs` at a time; finished ones are skipped.
+    """Make all runs of a suite, each in a process of its own, `jobs` at a time;
+    finished ones are skipped.
 
-    `which`: a name (`icrl suite --help` lists them) or a file of TOML. `only`: labels of the entries to run. `seeds`
-    and `steps` replace those of the suite. `callbacks` look on; with `progress` so does the table of the terminal.
+    `which`: a name (`icrl suite --help` lists them) or a file of TOML. `only`: labels of the
+    entries to run. `seeds` and `steps` replace those of the suite. `callbacks` look on; with
+    `progress` so does the table of the terminal.
     """
     found = which
     if not isinstance(found, Suite):
@@ -106,11 +111,15 @@ def suite(
 class _Watcher:
     """Passes on how the runs get on: to the display, then to the callbacks."""
 
-    def __init__(self, display: SuiteDisplay, runs: list[PlannedRun], callbacks: Sequence[SuiteCallback]) -> None:
+    def __init__(
+        self, display: SuiteDisplay, runs: list[PlannedRun], callbacks: Sequence[SuiteCallback]
+    ) -> None:
         self.display = display
         self.directories = {run.directory.name: run.directory for run in runs}
         self.callbacks = callbacks
-        self.skipped = [name for name, path in self.directories.items() if RunDirectory(path).finished]
+        self.skipped = [
+            name for name, path in self.directories.items() if RunDirectory(path).finished
+        ]
         self.failed: list[str] = []
 
     def started(self, job: Job, process_id: int) -> None:
@@ -135,4 +144,6 @@ class _Watcher:
     def so_far(self) -> Outcome:
         """Where a callback has stopped the suite."""
         done = [name for name, path in self.directories.items() if RunDirectory(path).finished]
-        return Outcome(self.skipped, [name for name in done if name not in self.skipped], self.failed)
+        return Outcome(
+            self.skipped, [name for name in done if name not in self.skipped], self.failed
+        )

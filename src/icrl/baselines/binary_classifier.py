@@ -1,4 +1,5 @@
-"""Baseline BC: zeta is a binary classifier between demonstrations and samples; the agent is the Lagrangian one."""
+"""Baseline BC: zeta is a binary classifier between demonstrations and samples;
+the agent is the Lagrangian one."""
 
 import jax
 import jax.numpy as jnp
@@ -15,14 +16,18 @@ def cross_entropy(
     sample_weights: jax.Array,
     config: BackwardConfig,
 ) -> tuple[jax.Array, LossInfo]:
-    """−mean_D log ζ − mean_S log(1 − ζ): the loss of a classifier, and of GAIL's discriminator. -> [], info.
+    """−mean_D log ζ − mean_S log(1 − ζ): the loss of a classifier,
+    and of GAIL's discriminator. -> [], info.
 
-    The paper gives BC no regulariser and no importance weights; only `config.activation` is looked at here.
+    The paper gives BC no regulariser and no importance weights;
+    only `config.activation` is looked at here.
     """
     demo_logits = logits(params, demos.inputs, config.activation, jnp)
     sample_logits = logits(params, samples.inputs, config.activation, jnp)
     log_zeta_demos = log_feasibility(demo_logits, jnp)
-    gain = masked_mean(log_zeta_demos, demos.mask) + masked_mean(log_feasibility(-sample_logits, jnp), samples.mask)
+    gain = masked_mean(log_zeta_demos, demos.mask) + masked_mean(
+        log_feasibility(-sample_logits, jnp), samples.mask
+    )
     info = LossInfo(
         gain=gain,
         cost_demos=masked_mean(-jnp.expm1(log_zeta_demos), demos.mask),

@@ -1,4 +1,5 @@
-"""Baseline GC: zeta is GAIL's discriminator, and the agent maximises r + log ζ; there is no Lagrangian (Section 4)."""
+"""Baseline GC: zeta is GAIL's discriminator, and the agent maximises r + log ζ;
+there is no Lagrangian (Section 4)."""
 
 import numpy as np
 

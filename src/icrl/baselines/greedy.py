@@ -1,4 +1,5 @@
-"""Greedy maximum-likelihood inference (Scobee & Sastry, ICLR 2020) as a method: the demos and the artefact of ICRL."""
+"""Greedy maximum-likelihood inference (Scobee & Sastry, ICLR 2020) as a method:
+the demos and the artefact of ICRL."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,15 +28,21 @@ def infer_greedy(task: Task, demos: Demonstrations) -> LearnedConstraint:
 def learn_greedy(
     task: Task, demos: Demonstrations, card: dict[str, Any] | None = None
 ) -> tuple[LearnedConstraint, GreedyConstraint]:
-    """What the demonstrations avoid in the tabular form of `task`, as the artefact and as the list of findings."""
+    """What the demonstrations avoid in the tabular form of `task`,
+    as the artefact and as the list of findings."""
     form = tabular_form(task.name)
     demos = fit_and_check(demos, task)
-    found = infer_constraints(form.mdp, form.to_walks(demos.trajectories), form.hypotheses, beta=form.beta)
+    found = infer_constraints(
+        form.mdp, form.to_walks(demos.trajectories), form.hypotheses, beta=form.beta
+    )
     return freeze_findings(task, form, found, card or {}), found
 
 
-def freeze_findings(task: Task, form: TabularForm, found: GreedyConstraint, card: dict[str, Any]) -> LearnedConstraint:
-    """A table over the states of the tabular form; its card lists the findings with the likelihood each gained."""
+def freeze_findings(
+    task: Task, form: TabularForm, found: GreedyConstraint, card: dict[str, Any]
+) -> LearnedConstraint:
+    """A table over the states of the tabular form;
+    its card lists the findings with the likelihood each gained."""
     if form.sees_actions:
         names = task.feature_names
     else:

@@ -1,7 +1,9 @@
-"""The backward step: move zeta towards what the demonstrations obey and the samples do not (Eqs. 8, 10-12, Alg. 1).
+"""The backward step: move zeta towards what the demonstrations obey and the samples do
+not (Eqs. 8, 10-12, Alg. 1).
 
-`backward_step` maps a `ConstraintState` and (D, S) to the next one. All B updates run inside one jitted call, traced
-once per shape. Zeta moves from θ̄, the parameters at entry, at most as far as the KL limits allow (fidelity F5, F13).
+`backward_step` maps a `ConstraintState` and (D, S) to the next one. All B updates run inside one
+jitted call, traced once per shape. Zeta moves from θ̄, the parameters at entry, at most as far as
+the KL limits allow (fidelity F5, F13).
 """
 
 import math
@@ -18,7 +20,12 @@ from icrl.constraint.features import Features, extract
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.network import Params, init_params, log_feasibility, logits, to_numpy
 from icrl.constraint.objective import LossInfo, Objective, Steps, loss, mean_length
-from icrl.constraint.weights import effective_sample_size, kl_new_old, kl_old_new, log_trajectory_weights
+from icrl.constraint.weights import (
+    effective_sample_size,
+    kl_new_old,
+    kl_old_new,
+    log_trajectory_weights,
+)
 from icrl.errors import InputError
 from icrl.types import THRESHOLD, AnyArray, CostFunction, FloatArray, Trajectories
 
@@ -74,9 +81,13 @@ class _Loop(NamedTuple):
     step_shortened: jax.Array
 
 
-def init_constraint(rng: np.random.Generator, features: Features, config: BackwardConfig) -> ConstraintState:
+def init_constraint(
+    rng: np.random.Generator, features: Features, config: BackwardConfig
+) -> ConstraintState:
     """A fresh zeta over `features`: about 1/2 everywhere."""
-    params: Params = jax.tree.map(jnp.asarray, init_params(rng, features.num_features, config.hidden))
+    params: Params = jax.tree.map(
+        jnp.asarray, init_params(rng, features.num_features, config.hidden)
+    )
     return ConstraintState(params, _optimizer().init(params), rounds_done=0, updates_done=0)
 
 
@@ -120,15 +131,21 @@ def backward_step(
     )
     if not (math.isfinite(info.loss) and math.isfinite(info.gradient_norm)):
         raise InputError(
-            f"the backward step diverged: loss {info.loss}, gradient norm {info.gradient_norm} after {updates_made} "
-            f"updates (learning rate {learning_rate:g}, weights {config.weights}). Check that the data are finite; "
-            f"lower backward.learning_rate, or use backward.weights none."
+            f"the backward step diverged: loss {info.loss}, gradient norm {info.gradient_norm} "
+            f"after {updates_made} updates (learning rate {learning_rate:g}, weights "
+            f"{config.weights}). Check that the data are finite; lower backward.learning_rate, or "
+            "use backward.weights none."
         )
-    return ConstraintState(end.params, end.opt_state, state.rounds_done + 1, state.updates_done + updates_made), info
+    return ConstraintState(
+        end.params, end.opt_state, state.rounds_done + 1, state.updates_done + updates_made
+    ), info
 
 
-def constraint_cost(state: ConstraintState, features: Features, config: BackwardConfig) -> CostFunction:
-    """The cost 1 - ζ_θ of raw pairs, in NumPy: observations [..., o], actions [..., a] (or [...]) -> [...]."""
+def constraint_cost(
+    state: ConstraintState, features: Features, config: BackwardConfig
+) -> CostFunction:
+    """The cost 1 - ζ_θ of raw pairs, in NumPy:
+    observations [..., o], actions [..., a] (or [...]) -> [...]."""
     params = to_numpy(state.params)
     activation = config.activation
 
@@ -157,10 +174,11 @@ def freeze(
 
 
 def check_limits(config: BackwardConfig, num_samples: int, horizon: int = 1) -> None:
-    """Raise `InputError` if a KL limit can never fire with `num_samples` trajectories (fidelity F13).
+    """Raise `InputError` if a KL limit can never fire with `num_samples`
+    trajectories (fidelity F13).
 
-    KL(new || old) <= log N on N samples, and both KLs are 0 on one. Per step the cap is log N / horizon, for
-    trajectories as long as `horizon`.
+    KL(new || old) <= log N on N samples, and both KLs are 0 on one. Per step the cap is log N /
+    horizon, for trajectories as long as `horizon`.
     """
     if config.kl_unit is KLUnit.step:
         length = horizon
@@ -172,8 +190,9 @@ def check_limits(config: BackwardConfig, num_samples: int, horizon: int = 1) -> 
         unit = "per trajectory"
     if config.max_kl_old_new is not None and num_samples == 1:
         raise InputError(
-            f"backward.max_kl_old_new = {config.max_kl_old_new:g} can never fire: both KLs are always 0 on 1 sampled "
-            f"trajectory. Use 2 or more samples (num_samples), or no limit (None)."
+            f"backward.max_kl_old_new = {config.max_kl_old_new:g} can never fire: both KLs are "
+            "always 0 on 1 sampled trajectory. Use 2 or more samples (num_samples), or no limit "
+            "(None)."
         )
     limit = config.max_kl_new_old
     cap = math.log(num_samples) / length
@@ -189,14 +208,16 @@ def check_limits(config: BackwardConfig, num_samples: int, horizon: int = 1) -> 
     else:
         lower = ""
     raise InputError(
-        f"backward.max_kl_new_old = {limit:g} {unit} can never fire: KL(new || old) estimated from {num_samples} "
-        f"sampled trajectories cannot exceed {cap:.4g} {unit} (log {num_samples}"
-        f"{f' / {length} steps' if length > 1 else ''}). Use {more}{lower}no limit (None)."
+        f"backward.max_kl_new_old = {limit:g} {unit} can never fire: KL(new || old) estimated from "
+        f"{num_samples} sampled trajectories cannot exceed {cap:.4g} {unit} (log "
+        f"{num_samples}{f' / {length} steps' if length > 1 else ''}). Use {more}{lower}no limit "
+        "(None)."
     )
 
 
 def padded_length(length: int) -> int:
-    """`length` rounded up to 2^k or 1.5 · 2^k, so that trajectories of changing length share a few compiled shapes."""
+    """`length` rounded up to 2^k or 1.5 · 2^k,
+    so that trajectories of changing length share a few compiled shapes."""
     power: int = 1 << max(length - 1, 0).bit_length()
     if power >= 4 and length <= power * 3 // 4:
         return power * 3 // 4
@@ -214,20 +235,24 @@ def _norm(tree: Params) -> jax.Array:
 
 
 def _as_steps(trajectories: Trajectories, features: Features, name: str) -> Steps:
-    """Zeta's inputs and their mask, padded to a shared length; `old_log_zeta` is filled in by the jitted part."""
+    """Zeta's inputs and their mask, padded to a shared length;
+    `old_log_zeta` is filled in by the jitted part."""
     if trajectories.num_trajectories == 0 or trajectories.num_steps == 0:
         raise InputError(
-            f"the backward step needs {name}, got {trajectories.num_trajectories} trajectories of 0 steps."
+            f"the backward step needs {name}, got {trajectories.num_trajectories} trajectories of "
+            "0 steps."
         )
     mask = trajectories.mask
     inputs = extract(features, trajectories.observations, trajectories.actions)  # [N, T, f]
-    inputs = np.where(mask[:, :, None], inputs, np.float32(0))  # padding may hold anything, also NaN
+    # padding may hold anything, also NaN
+    inputs = np.where(mask[:, :, None], inputs, np.float32(0))
     if not np.isfinite(inputs).all():
         bad = np.argwhere(~np.isfinite(inputs))
         j, t, feature = (int(i) for i in bad[0])
         raise InputError(
-            f"{name}: {len(bad)} values that zeta looks at are not finite, the first is {features.names[feature]!r} "
-            f"in trajectory {j} at step {t}. Remove such trajectories or repair them."
+            f"{name}: {len(bad)} values that zeta looks at are not finite, the first is "
+            f"{features.names[feature]!r} in trajectory {j} at step {t}. Remove such trajectories "
+            "or repair them."
         )
     extra = padded_length(mask.shape[1]) - mask.shape[1]
     mask = np.pad(mask, ((0, 0), (0, extra)))
@@ -242,8 +267,8 @@ def _check_weights(sample_weights: FloatArray | None, num_samples: int) -> Float
     weights = np.asarray(sample_weights, np.float32)
     if weights.shape != (num_samples,) or not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise InputError(
-            f"expected one evidence weight >= 0 for each of {num_samples} sampled trajectories, got shape "
-            f"{weights.shape} with values {np.array2string(weights, threshold=8)}."
+            f"expected one evidence weight >= 0 for each of {num_samples} sampled trajectories, "
+            f"got shape {weights.shape} with values {np.array2string(weights, threshold=8)}."
         )
     return weights
 
@@ -256,7 +281,9 @@ def _log_zeta(params: Params, steps: Steps, config: BackwardConfig) -> jax.Array
 
 def _measure(params: Params, samples: Steps, config: BackwardConfig) -> dict[str, jax.Array]:
     """Both KLs from θ̄ to θ on S, in the unit of the limits, and the effective sample size."""
-    log_omega = log_trajectory_weights(_log_zeta(params, samples, config), samples.old_log_zeta, samples.mask)
+    log_omega = log_trajectory_weights(
+        _log_zeta(params, samples, config), samples.old_log_zeta, samples.mask
+    )
     length: jax.Array | float = 1.0
     if config.kl_unit is KLUnit.step:
         length = mean_length(samples.mask)
@@ -278,16 +305,21 @@ def _within_limits(params: Params, samples: Steps, config: BackwardConfig) -> ja
     return within
 
 
-def _shorten(params: Params, step: Params, samples: Steps, config: BackwardConfig) -> tuple[Params, jax.Array]:
+def _shorten(
+    params: Params, step: Params, samples: Steps, config: BackwardConfig
+) -> tuple[Params, jax.Array]:
     """θ + α Δ with the largest α in {1, 1/2, 1/4, ...} that keeps the limits, and whether α < 1.
 
-    fidelity F5: undoing an overshooting step would mean no update at all, for one Adam step at the paper's rate
-    overshoots its limit tenfold. If 30 halvings do not suffice, θ stays: it keeps the limits.
+    fidelity F5: undoing an overshooting step would mean no update at all, for one Adam step at
+    the paper's rate overshoots its limit tenfold. If 30 halvings do not suffice, θ stays: it
+    keeps the limits.
     """
 
     def at(halvings: jax.Array) -> Params:
         alpha = jnp.where(halvings > MAX_HALVINGS, 0.0, 0.5**halvings)
-        moved: Params = jax.tree.map(lambda theta, delta: (theta + alpha * delta).astype(theta.dtype), params, step)
+        moved: Params = jax.tree.map(
+            lambda theta, delta: (theta + alpha * delta).astype(theta.dtype), params, step
+        )
         return moved
 
     def overshoots(halvings: jax.Array) -> jax.Array:

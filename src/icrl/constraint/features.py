@@ -1,4 +1,7 @@
-"""What zeta looks at: a named, clipped selection of the observation and the action. NumPy only; nothing imports jax."""
+"""What zeta looks at: a named, clipped selection of the observation and the action.
+
+NumPy only; nothing imports jax.
+"""
 
 import re
 from dataclasses import dataclass, replace
@@ -19,7 +22,8 @@ NUMBERED = re.compile(r"(?:obs|state|action)\[\d+\]")
 
 @dataclass(frozen=True, kw_only=True)
 class Features:
-    """A selection of the full vector [observation..., action...] (the action one-hot when discrete)."""
+    """A selection of the full vector [observation..., action...]
+    (the action one-hot when discrete)."""
 
     names: tuple[str, ...]
     """Selected features, in the order zeta sees them: f of them."""
@@ -63,18 +67,23 @@ class Features:
 def select_features(task: "Task", names: tuple[str, ...] | None, input_clip: float) -> Features:
     """The features of `task` called `names` (None: all of them).
 
-    Observations are clipped to ±input_clip, Box actions to their space (to ±input_clip where it is unbounded),
-    one-hot actions to [0, 1].
+    Observations are clipped to ±input_clip, Box actions to their space (to ±input_clip where it is
+    unbounded), one-hot actions to [0, 1].
     """
     known = task.feature_names
     if len(set(known)) != len(known):
-        raise InputError(f"task {task.name!r} uses a feature name twice: {', '.join(known)}. Give each its own name.")
+        raise InputError(
+            f"task {task.name!r} uses a feature name twice: {', '.join(known)}. Give each its own "
+            "name."
+        )
     if names is None:
         chosen = known
     else:
         chosen = names
     if len(set(chosen)) != len(chosen) or not chosen:
-        raise InputError(f"expected one or more different feature names, got {chosen!r}. List each once.")
+        raise InputError(
+            f"expected one or more different feature names, got {chosen!r}. List each once."
+        )
     num_observations = len(task.observation_names)
     lower = np.full(len(known), -input_clip)
     upper = np.full(len(known), input_clip)
@@ -92,10 +101,12 @@ def select_features(task: "Task", names: tuple[str, ...] | None, input_clip: flo
 
 
 def match(features: Features, task: "Task") -> Features:
-    """The same features found by name in another task: new columns, the bounds zeta was trained with.
+    """The same features found by name in another task:
+    new columns, the bounds zeta was trained with.
 
-    A constraint over (x, y) works on every task that has an x and a y, whatever else it observes. Features that nobody
-    named are found by their number, which means something only among as many of them.
+    A constraint over (x, y) works on every task that has an x and a y, whatever else it
+    observes. Features that nobody named are found by their number, which means something only
+    among as many of them.
     """
     _require_same_numbers(features, task)
     _require_names(features, task)
@@ -106,8 +117,8 @@ def match(features: Features, task: "Task") -> Features:
         now = _kind(column >= len(task.observation_names), task.discrete)
         if was != now:
             raise InputError(
-                f"feature {name!r} was {was} where the constraint was learned and is {now} in task {task.name!r}. "
-                f"Rename it there, or learn a constraint without it (--features)."
+                f"feature {name!r} was {was} where the constraint was learned and is {now} in task "
+                f"{task.name!r}. Rename it there, or learn a constraint without it (--features)."
             )
         columns.append(column)
     return replace(
@@ -122,13 +133,15 @@ def match(features: Features, task: "Task") -> Features:
 def extract(features: Features, observations: Any, actions: Any, xp: Any = np) -> Any:
     """Zeta's inputs: x = clip([s, a][columns], lower, upper), float32.
 
-    Shapes: observations [..., o], actions [..., a] (or [...] when discrete) -> [..., f]. `xp` is numpy or jax.numpy.
+    Shapes: observations [..., o], actions [..., a] (or [...] when discrete) -> [..., f].
+    `xp` is numpy or jax.numpy.
     """
     full = observations
     if features.sees_actions:
         if features.discrete:
             choices = np.arange(features.num_actions).reshape((1,) * xp.ndim(actions) + (-1,))
-            actions = xp.equal(xp.expand_dims(actions, -1), choices).astype(np.float32)  # [...] -> [..., a]
+            # [...] -> [..., a]
+            actions = xp.equal(xp.expand_dims(actions, -1), choices).astype(np.float32)
         full = xp.concatenate([observations, actions], axis=-1)  # [..., o + a]
     if features.selection is not None:
         full = xp.take(full, features.selection, axis=-1)  # [..., f]
@@ -140,26 +153,36 @@ def extract(features: Features, observations: Any, actions: Any, xp: Any = np) -
 def one_hot(numbers: Any, states: range) -> AnyArray:
     """Numbers of Discrete observations as a constraint knows them: [...] -> [..., n], float32."""
     places = np.asarray(numbers)
-    if places.dtype.kind not in "iu" or (places.size and (places.min() < states.start or places.max() >= states.stop)):
-        raise InputError(f"expected states in {states.start}..{states.stop - 1}, got {numbers!r:.60}.")
+    if places.dtype.kind not in "iu" or (
+        places.size and (places.min() < states.start or places.max() >= states.stop)
+    ):
+        raise InputError(
+            f"expected states in {states.start}..{states.stop - 1}, got {numbers!r:.60}."
+        )
     return np.asarray(np.eye(len(states), dtype=np.float32)[places - states.start])
 
 
 def _require_same_numbers(features: Features, task: "Task") -> None:
-    """A number says nothing about what it stands for: at least the numbers of everything that counts must agree.
+    """A number says nothing about what it stands for:
+    at least the numbers of everything that counts must agree.
 
-    Numbered actions beside named observations ask for as many actions; the observations are known by their names.
+    Numbered actions beside named observations ask for as many actions;
+    the observations are known by their names.
     """
     numbered = [name for name in features.names if NUMBERED.fullmatch(name)]
-    by_place = len(numbered) == len(features.names) or any(not name.startswith("action[") for name in numbered)
+    by_place = len(numbered) == len(features.names) or any(
+        not name.startswith("action[") for name in numbered
+    )
     was = (features.num_observations, features.num_actions, features.discrete)
     now = (len(task.observation_names), len(task.action_names), task.discrete)
     if numbered and (was[1:] != now[1:] or (by_place and was[0] != now[0])):
         raise InputError(
-            f"the constraint was learned on {described(*was)}, task {task.name!r} has {described(*now)}, and "
-            f"{', '.join(numbered[:4])}{', ...' if len(numbered) > 4 else ''} are numbers, not names: what they stand "
-            "for there nobody can tell. Name the features of both environments (--feature-names, in Python "
-            "feature_names=...) and learn the constraint so."
+            f"the constraint was learned on {described(*was)}, task {task.name!r} has "
+            f"{described(*now)}, and "
+            f"{', '.join(numbered[:4])}{', ...' if len(numbered) > 4 else ''} are numbers, not "
+            "names: what they stand for there nobody can tell. Name the features of both "
+            "environments (--feature-names, in Python feature_names=...) and learn the constraint "
+            "so."
         )
 
 
@@ -173,15 +196,18 @@ def _require_names(features: Features, task: "Task") -> None:
         else:
             more = ""
         raise InputError(
-            f"the constraint looks at {', '.join(missing[:8])}{more}, which task {task.name!r} does not have; it has "
-            f"{', '.join(task.feature_names)}. Rename them there, or learn a constraint over what both have "
-            f"(--features {' '.join(shared[:8]) or 'NAME ...'})."
+            f"the constraint looks at {', '.join(missing[:8])}{more}, which task {task.name!r} "
+            f"does not have; it has {', '.join(task.feature_names)}. Rename them there, or learn a "
+            f"constraint over what both have (--features {' '.join(shared[:8]) or 'NAME ...'})."
         )
 
 
 def described(observations: int, actions: int, discrete: bool) -> str:
     """The sizes of a task, in words."""
-    return f"{observations} observations and {actions} {'choices' if discrete else 'continuous actions'}"
+    return (
+        f"{observations} observations and {actions} "
+        f"{'choices' if discrete else 'continuous actions'}"
+    )
 
 
 def _column(task: "Task", name: str) -> int:
@@ -207,8 +233,13 @@ def _action_bounds(task: "Task", input_clip: float) -> tuple[Any, Any]:
     space = task.action_space
     if isinstance(space, gym.spaces.Discrete):
         if int(space.start) != 0:
-            raise InputError(f"task {task.name!r}: discrete actions must count from 0, got start = {int(space.start)}.")
+            raise InputError(
+                f"task {task.name!r}: discrete actions must count from 0, got start = "
+                f"{int(space.start)}."
+            )
         return 0.0, 1.0
     low = np.asarray(space.low, dtype=np.float64)
     high = np.asarray(space.high, dtype=np.float64)
-    return np.where(np.isfinite(low), low, -input_clip), np.where(np.isfinite(high), high, input_clip)
+    return np.where(np.isfinite(low), low, -input_clip), np.where(
+        np.isfinite(high), high, input_clip
+    )

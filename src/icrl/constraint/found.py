@@ -1,4 +1,5 @@
-"""A region that was found, as an artefact and as a cost: the features of its axes are columns of a task."""
+"""A region that was found, as an artefact and as a cost:
+the features of its axes are columns of a task."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +36,8 @@ def region_features(blocks: Sequence[tuple[int, ...]], task: "Task") -> Features
 def region_constraint(
     region: Region | None, blocks: Sequence[tuple[int, ...]], task: "Task", card: dict[str, Any]
 ) -> LearnedConstraint:
-    """A region over the columns of its axes as an artefact; without one, a constraint that forbids nothing."""
+    """A region over the columns of its axes as an artefact;
+    without one, a constraint that forbids nothing."""
     if region is None:
         axis = RegionAxis(columns=(0,), nodes=np.zeros(1))
         region = Region(axes=(axis,), depth=np.zeros(1, np.float32), evidence_depth=1.0)

@@ -1,10 +1,10 @@
 """`LearnedConstraint`: the artefact. NumPy in, NumPy out; two files on disk;
 neither needs jax nor pickle.
 
-A directory holds `constraint.safetensors` (zeta's layers, its table or its region) and `card.json` (what the
-inputs are, where it came from). A checksum ties them together. While a constraint takes the place
-of another, the new card lies beside the old one as `.card.json.next`: whatever moment a kill comes
-at, one of the two cards belongs to the tensors.
+A directory holds `constraint.safetensors` (zeta's layers, its table or its region) and `card.json`
+(what the inputs are, where it came from). A checksum ties them together. While a constraint takes
+the place of another, the new card lies beside the old one as `.card.json.next`: whatever moment a
+kill comes at, one of the two cards belongs to the tensors.
 """
 
 import hashlib
@@ -75,22 +75,31 @@ class LearnedConstraint:
         if not 0 < self.threshold < 1:
             raise InputError(f"a constraint's threshold must be in (0, 1), got {self.threshold!r}.")
         if self.region is not None:
-            if self.params or self.table is not None or self.region.num_inputs > self.features.num_features:
+            if (
+                self.params
+                or self.table is not None
+                or self.region.num_inputs > self.features.num_features
+            ):
                 raise InputError(
-                    f"a constraint is a network, a table or a region, and a region over {self.region.num_inputs} "
-                    f"inputs needs as many features: got {self.features.num_features}."
+                    "a constraint is a network, a table or a region, and a region over "
+                    f"{self.region.num_inputs} inputs needs as many features: got "
+                    f"{self.features.num_features}."
                 )
         elif self.table is None:
             _check_params(self.params, self.features.num_features)
             _check_overflow(self.params, self.features, self.activation)
         elif self.params or self.table.num_inputs != self.features.num_features:
             raise InputError(
-                f"a constraint is a network or a table, not both, and a table over {self.table.num_inputs} inputs "
-                f"needs as many features: got {len(self.params)} layers and {self.features.num_features} features."
+                "a constraint is a network or a table, not both, and a table over "
+                f"{self.table.num_inputs} inputs needs as many features: got {len(self.params)} "
+                f"layers and {self.features.num_features} features."
             )
 
     def logits(self, observations: AnyArray, actions: AnyArray) -> FloatArray:
-        """Logit of ζ. Shapes: observations [..., o], actions [..., a] (or integer [...] when discrete) -> [...]."""
+        """Logit of ζ.
+
+        Shapes: observations [..., o], actions [..., a] (or integer [...] when discrete) -> [...].
+        """
         inputs = _inputs(self.features, observations, actions)
         if self.region is not None:
             return self.region.logits(inputs)
@@ -113,10 +122,12 @@ class LearnedConstraint:
         return np.asarray(self.feasibility(observations, actions) >= self.threshold)
 
     def with_caution(self, caution: float) -> "LearnedConstraint":
-        """The same constraint with its wall elsewhere between demonstrations (1) and evidence (0); both are in it."""
+        """The same constraint with its wall elsewhere between demonstrations (1)
+        and evidence (0); both are in it."""
         if self.region is None:
             raise InputError(
-                "only a constraint that was found by search has a caution: this one is a network or a table."
+                "only a constraint that was found by search has a caution: this one is a network "
+                "or a table."
             )
         return replace(self, region=self.region.with_caution(caution))
 
@@ -132,13 +143,21 @@ class LearnedConstraint:
         """Write `constraint.safetensors` and `card.json`. A kill at any moment
         leaves the old one or this."""
         tensors = _tensors(self)
-        data = save_tensors({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()})
+        data = save_tensors(
+            {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
+        )
         definition = _definition(self)
-        card = {"definition": definition, "checksum": _checksum(definition, data), "provenance": self.card}
+        card = {
+            "definition": definition,
+            "checksum": _checksum(definition, data),
+            "provenance": self.card,
+        }
         try:
             text = json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise InputError(f"the constraint's card holds what JSON cannot: {error}. Use plain values.") from error
+            raise InputError(
+                f"the constraint's card holds what JSON cannot: {error}. Use plain values."
+            ) from error
         path = Path(directory)
         make_folder(path)
         _settle(path)
@@ -163,7 +182,9 @@ def load_constraint(directory: str | os.PathLike[str]) -> LearnedConstraint:
         if not isinstance(definition, dict) or not isinstance(provenance, dict):
             raise TypeError("definition and provenance must be objects")
         if definition["format"] != FORMAT:
-            raise InputError(f"{path / CARD}: expected format {FORMAT!r}, got {definition['format']!r:.40}.")
+            raise InputError(
+                f"{path / CARD}: expected format {FORMAT!r}, got {definition['format']!r:.40}."
+            )
         checksum = card["checksum"]
         features, threshold = _parse_definition(definition)
         # the first cards had no kind: they are networks
@@ -174,18 +195,25 @@ def load_constraint(directory: str | os.PathLike[str]) -> LearnedConstraint:
         raise
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise InputError(
-            f"{path / CARD} is not the card of a constraint: {error!r:.200}. Save the constraint again."
+            f"{path / CARD} is not the card of a constraint: {error!r:.200}. Save the constraint "
+            "again."
         ) from error
     try:
         constraint = LearnedConstraint(
-            features=features, threshold=threshold, card=provenance, **parse(load_tensors(data), definition)
+            features=features,
+            threshold=threshold,
+            card=provenance,
+            **parse(load_tensors(data), definition),
         )
     except (SafetensorError, KeyError, ValueError, TypeError, OverflowError) as error:
-        raise InputError(f"{path / TENSORS} does not hold the constraint of its card: {error!s:.300}") from error
+        raise InputError(
+            f"{path / TENSORS} does not hold the constraint of its card: {error!s:.300}"
+        ) from error
     if checksum != _checksum(definition, data):
         raise InputError(
-            f"{path}: {TENSORS} and the definition in {CARD} do not belong together (checksum differs): one was "
-            f"edited, damaged or is from another run. Save the constraint again, or copy both files from one place."
+            f"{path}: {TENSORS} and the definition in {CARD} do not belong together (checksum "
+            "differs): one was edited, damaged or is from another run. Save the constraint again, "
+            "or copy both files from one place."
         )
     return constraint
 
@@ -195,7 +223,9 @@ def require_constraint(given: Any) -> LearnedConstraint:
     if not isinstance(given, LearnedConstraint):
         path = repr(os.fspath(given)) if isinstance(given, str | os.PathLike) else "path"
         load = f"icrl.load_constraint({path})"
-        raise InputError(f"expected a LearnedConstraint, got {type(given).__name__}: load it first with {load}.")
+        raise InputError(
+            f"expected a LearnedConstraint, got {type(given).__name__}: load it first with {load}."
+        )
     return given
 
 
@@ -214,7 +244,9 @@ def _inputs(features: Features, observations: AnyArray, actions: AnyArray) -> An
     if features.discrete and actions.dtype.kind not in "iu":
         raise InputError(f"expected integer actions in 0..{a - 1}, got dtype {actions.dtype}.")
     if features.discrete and actions.size and (actions.min() < 0 or actions.max() >= a):
-        raise InputError(f"expected actions in 0..{a - 1}, got {int(actions.min())}..{int(actions.max())}.")
+        raise InputError(
+            f"expected actions in 0..{a - 1}, got {int(actions.min())}..{int(actions.max())}."
+        )
     inputs = np.asarray(extract(features, observations, actions))
     if np.isnan(inputs).any():
         bad = [features.names[i] for i in np.unique(np.nonzero(np.isnan(inputs))[-1])]
@@ -223,7 +255,8 @@ def _inputs(features: Features, observations: AnyArray, actions: AnyArray) -> An
 
 
 def _check_params(params: Params, num_inputs: int) -> None:
-    """Layers fit together, start at `num_inputs`, end in one logit, and are finite float32 arrays."""
+    """Layers fit together, start at `num_inputs`, end in one logit,
+    and are finite float32 arrays."""
     width = num_inputs
     for i, layer in enumerate(params):
         weight, bias = layer.weight, layer.bias
@@ -231,8 +264,8 @@ def _check_params(params: Params, num_inputs: int) -> None:
             raise InputError(f"layer {i} of the constraint must hold float32 NumPy arrays.")
         if weight.ndim != 2 or weight.shape[0] != width or bias.shape != weight.shape[1:]:
             raise InputError(
-                f"layer {i} of the constraint has weight {list(weight.shape)} and bias {list(bias.shape)}; "
-                f"expected [{width}, n] and [n]."
+                f"layer {i} of the constraint has weight {list(weight.shape)} and bias "
+                f"{list(bias.shape)}; expected [{width}, n] and [n]."
             )
         if not all(np.isfinite(x).all() for x in layer):
             raise InputError(f"layer {i} of the constraint holds values that are not finite.")
@@ -242,12 +275,17 @@ def _check_params(params: Params, num_inputs: int) -> None:
 
 
 def _check_overflow(params: Params, features: Features, activation: Activation) -> None:
-    """|x| <= bounds leads to finite logits: |x W + b| <= |x| |W| + |b|, layer by layer, stays within float32."""
+    """|x| <= bounds leads to finite logits: |x W + b| <= |x| |W| + |b|, layer by layer,
+    stays within float32."""
     most = np.max(np.abs(features.bounds.astype(np.float64)), axis=0)  # [f]
     for i, layer in enumerate(params):
-        most = most @ np.abs(layer.weight.astype(np.float64)) + np.abs(layer.bias.astype(np.float64))
+        most = most @ np.abs(layer.weight.astype(np.float64)) + np.abs(
+            layer.bias.astype(np.float64)
+        )
         if np.max(most) > np.finfo(np.float32).max:
-            raise InputError(f"layer {i} of the constraint overflows: its weights are too large for its inputs.")
+            raise InputError(
+                f"layer {i} of the constraint overflows: its weights are too large for its inputs."
+            )
         if activation is Activation.tanh:
             most = np.minimum(most, 1.0)
 
@@ -256,10 +294,16 @@ def _tensors(constraint: LearnedConstraint) -> dict[str, AnyArray]:
     """What `constraint.safetensors` holds."""
     if constraint.region is not None:
         region = constraint.region
-        nodes = {f"axis{i}.nodes": np.asarray(axis.nodes, np.float64) for i, axis in enumerate(region.axes)}
+        nodes = {
+            f"axis{i}.nodes": np.asarray(axis.nodes, np.float64)
+            for i, axis in enumerate(region.axes)
+        }
         return nodes | {"depth": region.depth}
     if constraint.table is not None:
-        return {"table.rows": constraint.table.rows, "table.feasibility": constraint.table.feasibility}
+        return {
+            "table.rows": constraint.table.rows,
+            "table.feasibility": constraint.table.feasibility,
+        }
     tensors: dict[str, AnyArray] = {}
     for i, layer in enumerate(constraint.params):
         tensors |= {f"layer{i}.weight": layer.weight, f"layer{i}.bias": layer.bias}
@@ -311,8 +355,12 @@ def _parse_definition(definition: dict[str, Any]) -> tuple[Features, float]:
     counts = {len(features.names), len(features.columns), len(features.lower), len(features.upper)}
     width = features.num_observations + features.num_actions
     if len(counts) != 1 or not features.names or not all(0 <= c < width for c in features.columns):
-        raise ValueError(f"{sorted(counts)} feature names, columns and bounds over a vector of {width}")
-    if len(set(features.names)) != len(features.names) or len(set(features.columns)) != len(features.columns):
+        raise ValueError(
+            f"{sorted(counts)} feature names, columns and bounds over a vector of {width}"
+        )
+    if len(set(features.names)) != len(features.names) or len(set(features.columns)) != len(
+        features.columns
+    ):
         raise ValueError("a feature is named twice")
     if not all(low <= high for low, high in zip(features.lower, features.upper, strict=True)):
         raise ValueError("a lower bound is above the upper one")
@@ -350,12 +398,20 @@ def _parse_region(tensors: dict[str, AnyArray], definition: dict[str, Any]) -> d
     blocks = [tuple(_whole(column) for column in block) for block in definition["axes"]]
     expected = sorted(["depth", *(f"axis{i}.nodes" for i in range(len(blocks)))])
     if sorted(tensors) != expected:
-        raise InputError(f"expected the tensors {', '.join(expected)}, got {', '.join(sorted(tensors))}.")
-    if not all(block and block == tuple(range(block[0], block[0] + len(block))) for block in blocks):
+        raise InputError(
+            f"expected the tensors {', '.join(expected)}, got {', '.join(sorted(tensors))}."
+        )
+    if not all(
+        block and block == tuple(range(block[0], block[0] + len(block))) for block in blocks
+    ):
         raise ValueError(f"an axis must be one column or several in a row, got {blocks!r:.80}")
-    if tensors["depth"].dtype != np.float32 or any(tensors[n].dtype != np.float64 for n in expected if n != "depth"):
+    if tensors["depth"].dtype != np.float32 or any(
+        tensors[n].dtype != np.float64 for n in expected if n != "depth"
+    ):
         raise ValueError("depth must be float32, nodes float64")
-    axes = tuple(RegionAxis(columns=block, nodes=tensors[f"axis{i}.nodes"]) for i, block in enumerate(blocks))
+    axes = tuple(
+        RegionAxis(columns=block, nodes=tensors[f"axis{i}.nodes"]) for i, block in enumerate(blocks)
+    )
     region = Region(
         axes=axes,
         depth=tensors["depth"],
@@ -368,7 +424,9 @@ def _parse_region(tensors: dict[str, AnyArray], definition: dict[str, Any]) -> d
 def _parse_table(tensors: dict[str, AnyArray], definition: dict[str, Any]) -> dict[str, Any]:
     """The table of the sizes that the card states."""
     if sorted(tensors) != ["table.feasibility", "table.rows"]:
-        raise InputError(f"expected the tensors table.rows, table.feasibility, got {', '.join(sorted(tensors))}.")
+        raise InputError(
+            f"expected the tensors table.rows, table.feasibility, got {', '.join(sorted(tensors))}."
+        )
     table = Table(rows=tensors["table.rows"], feasibility=tensors["table.feasibility"])
     sizes = [*table.rows.shape, table.num_actions]
     stated = [_whole(size) for size in definition["table_sizes"]]
@@ -382,11 +440,17 @@ def _parse_network(tensors: dict[str, AnyArray], definition: dict[str, Any]) -> 
     sizes = [_whole(size) for size in definition["layer_sizes"]]
     names = [f"layer{i}.{part}" for i in range(len(sizes) - 1) for part in ("weight", "bias")]
     if sorted(names) != sorted(tensors):
-        raise InputError(f"expected the tensors {', '.join(names)}, got {', '.join(sorted(tensors)) or 'none'}.")
-    params = tuple(Layer(tensors[f"layer{i}.weight"], tensors[f"layer{i}.bias"]) for i in range(len(sizes) - 1))
+        raise InputError(
+            f"expected the tensors {', '.join(names)}, got {', '.join(sorted(tensors)) or 'none'}."
+        )
+    params = tuple(
+        Layer(tensors[f"layer{i}.weight"], tensors[f"layer{i}.bias"]) for i in range(len(sizes) - 1)
+    )
     shapes = [list(layer.weight.shape) for layer in params]
     if shapes != [[n, m] for n, m in itertools.pairwise(sizes)]:
-        raise InputError(f"the card states layers of sizes {sizes}, the file holds weights of shapes {shapes}.")
+        raise InputError(
+            f"the card states layers of sizes {sizes}, the file holds weights of shapes {shapes}."
+        )
     return {"params": params, "activation": Activation(definition["activation"])}
 
 
@@ -423,5 +487,6 @@ def _read(path: Path, most_bytes: int) -> bytes:
         return read_bytes(path, most_bytes)
     except OSError as error:
         raise InputError(
-            f"cannot read {path} ({error.strerror}): a learned constraint is a directory with {TENSORS} and {CARD}."
+            f"cannot read {path} ({error.strerror}): a learned constraint is a directory with "
+            f"{TENSORS} and {CARD}."
         ) from error

@@ -1,4 +1,7 @@
-"""Zeta as a plain MLP: the same functions on NumPy and on jax.numpy arrays (`xp`). Nothing here imports jax."""
+"""Zeta as a plain MLP: the same functions on NumPy and on jax.numpy arrays (`xp`).
+
+Nothing here imports jax.
+"""
 
 import itertools
 from typing import Any, NamedTuple
@@ -22,7 +25,8 @@ Params = tuple[Layer, ...]
 
 
 def init_params(rng: np.random.Generator, num_inputs: int, hidden: tuple[int, ...]) -> Params:
-    """Fresh parameters, W, b ~ U(-1/√n, 1/√n) with n inputs per layer, float32 (PyTorch's default for `Linear`)."""
+    """Fresh parameters, W, b ~ U(-1/√n, 1/√n) with n inputs per layer,
+    float32 (PyTorch's default for `Linear`)."""
     sizes = (num_inputs, *hidden, 1)
     layers = []
     for fan_in, fan_out in itertools.pairwise(sizes):

@@ -1,8 +1,11 @@
-"""`Region`: zeta as a region of a few features, which can be read, drawn, moved and exported. NumPy only.
+"""`Region`: zeta as a region of a few features, which can be read, drawn, moved and exported.
 
-On a grid over one to three axes it holds the depth g: 0 wherever demonstrations allow, and beyond them how far a place
-lies from the nearest demonstrated step, in units of the distance that held-out demonstrations bear. Forbidden is where
-g > level; the level is 1 at full caution, and moves out towards the evidence with less.
+NumPy only.
+
+On a grid over one to three axes it holds the depth g: 0 wherever demonstrations allow, and beyond
+them how far a place lies from the nearest demonstrated step, in units of the distance that held-out
+demonstrations bear. Forbidden is where g > level; the level is 1 at full caution, and moves out
+towards the evidence with less.
 """
 
 from dataclasses import dataclass, replace
@@ -13,7 +16,8 @@ from icrl.errors import InputError
 from icrl.types import AnyArray, FloatArray, IntArray
 
 SHARPNESS = 20.0
-"""Logit of zeta per unit of g: from 0.9 to 0.1 within a fifth of the distance that held-out demonstrations bear."""
+"""Logit of zeta per unit of g: from 0.9 to 0.1 within a fifth of the distance that
+held-out demonstrations bear."""
 _MOST_LOGIT = 20.0
 MAX_NODES = 1_000_000
 
@@ -23,7 +27,8 @@ class RegionAxis:
     """One axis of the grid."""
 
     columns: tuple[int, ...]
-    """Which of the constraint's features it is; several: a one-hot block, whose nodes are its members."""
+    """Which of the constraint's features it is;
+    several: a one-hot block, whose nodes are its members."""
     nodes: FloatArray
     """[n] rising: values at which the depth is known; of a block 0, 1, ..., n - 1."""
 
@@ -33,13 +38,16 @@ class RegionAxis:
         return len(self.columns) > 1
 
     def places(self, inputs: AnyArray) -> FloatArray:
-        """Index of each input [..., f] along the axis, as a fraction: beyond the ends it is the end's."""
+        """Index of each input [..., f] along the axis, as a fraction:
+        beyond the ends it is the end's."""
         if self.categorical:
             first = self.columns[0]
             block = inputs[..., first : first + len(self.columns)]
             return np.asarray(np.argmax(block, axis=-1), np.float64)
         values = np.asarray(inputs[..., self.columns[0]], np.float64)
-        return np.asarray(np.interp(values, self.nodes, np.arange(len(self.nodes), dtype=np.float64)))
+        return np.asarray(
+            np.interp(values, self.nodes, np.arange(len(self.nodes), dtype=np.float64))
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,38 +60,51 @@ class Region:
     evidence_depth: float
     """g where the evidence lies: the level at no caution at all."""
     caution: float = 1.0
-    """1: forbidden as near to demonstrations as held-out ones bear; 0: only where the evidence went."""
+    """1: forbidden as near to demonstrations as held-out ones bear;
+    0: only where the evidence went."""
 
     def __post_init__(self) -> None:
         """Validate."""
         shape = tuple(len(axis.nodes) for axis in self.axes)
         if not 1 <= len(self.axes) <= 3 or self.depth.shape != shape or self.depth.size > MAX_NODES:
             raise InputError(
-                f"a region has one to three axes and a depth at each of at most {MAX_NODES} nodes: got axes of "
-                f"{shape} nodes and a depth of {self.depth.shape}."
+                f"a region has one to three axes and a depth at each of at most {MAX_NODES} nodes: "
+                f"got axes of {shape} nodes and a depth of {self.depth.shape}."
             )
-        if self.depth.dtype != np.float32 or not np.isfinite(self.depth).all() or np.any(self.depth < 0):
+        if (
+            self.depth.dtype != np.float32
+            or not np.isfinite(self.depth).all()
+            or np.any(self.depth < 0)
+        ):
             raise InputError(
-                f"the depth of a region must be finite float32 numbers >= 0, got {self.depth.dtype} from "
-                f"{self.depth.min()} to {self.depth.max()}."
+                "the depth of a region must be finite float32 numbers >= 0, got "
+                f"{self.depth.dtype} from {self.depth.min()} to {self.depth.max()}."
             )
         for axis in self.axes:
-            if len(axis.nodes) < 1 or not np.isfinite(axis.nodes).all() or np.any(np.diff(axis.nodes) <= 0):
+            if (
+                len(axis.nodes) < 1
+                or not np.isfinite(axis.nodes).all()
+                or np.any(np.diff(axis.nodes) <= 0)
+            ):
                 raise InputError(
-                    f"the nodes of a region's axis must be finite and rise, got {len(axis.nodes)} nodes, "
-                    f"{int(np.sum(np.diff(axis.nodes) <= 0))} of which do not."
+                    f"the nodes of a region's axis must be finite and rise, got {len(axis.nodes)} "
+                    f"nodes, {int(np.sum(np.diff(axis.nodes) <= 0))} of which do not."
                 )
             if axis.columns != tuple(range(axis.columns[0], axis.columns[0] + len(axis.columns))):
-                raise InputError(f"the columns of a region's axis must be in a row, got {axis.columns}.")
+                raise InputError(
+                    f"the columns of a region's axis must be in a row, got {axis.columns}."
+                )
             if axis.categorical and len(axis.nodes) != len(axis.columns):
                 raise InputError(
-                    f"a one-hot axis of a region has a node for each of its columns: got {len(axis.nodes)} nodes for "
-                    f"{len(axis.columns)} columns."
+                    "a one-hot axis of a region has a node for each of its columns: got "
+                    f"{len(axis.nodes)} nodes for {len(axis.columns)} columns."
                 )
         if not 0 <= self.caution <= 1:
             raise InputError(f"caution must be a number in [0, 1], got {self.caution!r}.")
         if not (np.isfinite(self.evidence_depth) and self.evidence_depth >= 1):
-            raise InputError(f"the depth of the evidence must be at least 1, got {self.evidence_depth!r}.")
+            raise InputError(
+                f"the depth of the evidence must be at least 1, got {self.evidence_depth!r}."
+            )
 
     @property
     def num_inputs(self) -> int:
@@ -130,7 +151,9 @@ class Region:
         """Indices of the corners of the cells that inputs [n, f] lie in, corner by corner."""
         lower = []
         for axis in self.axes:
-            lower.append(np.minimum(axis.places(inputs).astype(np.int64), max(len(axis.nodes) - 2, 0)))
+            lower.append(
+                np.minimum(axis.places(inputs).astype(np.int64), max(len(axis.nodes) - 2, 0))
+            )
         corners = []
         for corner in np.ndindex(*(2,) * len(self.axes)):
             index = []
@@ -140,6 +163,9 @@ class Region:
         return corners
 
     def logits(self, inputs: AnyArray) -> FloatArray:
-        """Logit of ζ: s (level − g), so that ζ < ½ exactly where g > level. Shapes: [..., f] -> [...]."""
+        """Logit of ζ: s (level − g), so that ζ < ½ exactly where g > level.
+
+        Shapes: [..., f] -> [...].
+        """
         logit = SHARPNESS * (self.level - self.depths(inputs))
         return np.asarray(np.clip(logit, -_MOST_LOGIT, _MOST_LOGIT))

@@ -1,6 +1,7 @@
 """`Table`: ζ as a list of places and what is allowed in each. NumPy only.
 
-The form in which a tabular method hands over what it found; `LearnedConstraint` holds one instead of a network.
+The form in which a tabular method hands over what it found;
+`LearnedConstraint` holds one instead of a network.
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Table:
-    """S places, and the feasibility of each of A actions there; a place that is not listed counts as the nearest."""
+    """S places, and the feasibility of each of A actions there;
+    a place that is not listed counts as the nearest."""
 
     rows: FloatArray
     """[S, r] float32: the observed features of each place"""
@@ -28,13 +30,23 @@ class Table:
     def __post_init__(self) -> None:
         """Validate."""
         for name, array in (("rows", self.rows), ("feasibility", self.feasibility)):
-            if not isinstance(array, np.ndarray) or array.dtype != np.float32 or array.ndim != 2 or 0 in array.shape:
+            if (
+                not isinstance(array, np.ndarray)
+                or array.dtype != np.float32
+                or array.ndim != 2
+                or 0 in array.shape
+            ):
                 kind = type(array).__name__
                 if isinstance(array, np.ndarray):
                     kind = f"{array.dtype} {list(array.shape)}"
-                raise InputError(f"a table's {name} must be a float32 array [S, n] with S, n >= 1, got {kind}.")
+                raise InputError(
+                    f"a table's {name} must be a float32 array [S, n] with S, n >= 1, got {kind}."
+                )
         if len(self.rows) != len(self.feasibility):
-            raise InputError(f"a table has {len(self.rows)} places but {len(self.feasibility)} rows of feasibility.")
+            raise InputError(
+                f"a table has {len(self.rows)} places but {len(self.feasibility)} rows of "
+                "feasibility."
+            )
         if not np.isfinite(self.rows).all():
             raise InputError("a table's rows must be finite.")
         if not ((self.feasibility > 0) & (self.feasibility < 1)).all():
@@ -56,7 +68,8 @@ class Table:
         return int(self.feasibility.shape[1])
 
     def logits(self, inputs: AnyArray) -> FloatArray:
-        """log ζ − log(1 − ζ) at the nearest place (Euclidean; a tie goes to the earlier). [..., f] -> [...]."""
+        """log ζ − log(1 − ζ) at the nearest place
+        (Euclidean; a tie goes to the earlier). [..., f] -> [...]."""
         width = self.rows.shape[1]
         places = nearest(self.rows, inputs[..., :width].reshape(-1, width))  # [...] -> [M]
         if self.num_actions > 1:

@@ -29,8 +29,8 @@ class ColumnFacts:
     high: float
     mean: float
     coverage: float
-    """Share of 20 equal bins that hold a step: of the task's bounds where these are finite, else of [low, high].
-    Of an indicator: the share of steps with this state or action."""
+    """Share of 20 equal bins that hold a step: of the task's bounds where these are finite,
+    else of [low, high]. Of an indicator: the share of steps with this state or action."""
     indicator: bool = False
     """0 or 1: whether the step is in this one of the states, or takes this one of the actions."""
 
@@ -87,11 +87,15 @@ def describe(demos: Demonstrations, task: Task | None = None) -> DemosReport:
         episodes=t.num_trajectories,
         steps=t.num_steps,
         lengths=(int(t.lengths.min()), int(np.median(t.lengths)), int(t.lengths.max())),
-        returns=(float(returns.min()), float(returns.mean()), float(returns.max())) if demos.has_rewards else None,
+        returns=(float(returns.min()), float(returns.mean()), float(returns.max()))
+        if demos.has_rewards
+        else None,
         columns=columns,
         duplicate_episodes=copies,
         duplicate_rows=repeats,
-        actions_outside=int(actions_outside(demos, task).sum()) if task is not None and comparable else None,
+        actions_outside=int(actions_outside(demos, task).sum())
+        if task is not None and comparable
+        else None,
         findings=(
             *_judge_task(demos, task),
             *_judge_lengths(t.lengths, task),
@@ -104,7 +108,9 @@ def describe(demos: Demonstrations, task: Task | None = None) -> DemosReport:
 
 def _same_layout(demos: Demonstrations, task: Task) -> bool:
     if isinstance(task.action_space, gym.spaces.Box):
-        return not demos.discrete and demos.trajectories.actions.shape[2:] == task.action_space.shape
+        return (
+            not demos.discrete and demos.trajectories.actions.shape[2:] == task.action_space.shape
+        )
     return demos.discrete
 
 
@@ -119,14 +125,20 @@ def _describe_columns(demos: Demonstrations, task: Task | None) -> tuple[ColumnF
         facts = [_describe_indicator(name, observations[:, i]) for i, name in enumerate(names)]
     else:
         facts = [
-            _describe_column(name, observations[:, i], None if task is None else _bound(task.observation_space, i))
+            _describe_column(
+                name,
+                observations[:, i],
+                None if task is None else _bound(task.observation_space, i),
+            )
             for i, name in enumerate(names)
         ]
     actions = t.actions[t.mask]  # [steps] or [steps, a]
     if demos.discrete:
         choices = np.unique(actions)
         if task is not None and isinstance(task.action_space, gym.spaces.Discrete):
-            choices = np.arange(task.action_space.start, task.action_space.start + task.action_space.n)
+            choices = np.arange(
+                task.action_space.start, task.action_space.start + task.action_space.n
+            )
         if task is not None:
             labels = task.action_names
         else:
@@ -135,7 +147,10 @@ def _describe_columns(demos: Demonstrations, task: Task | None) -> tuple[ColumnF
             labels = tuple(f"action {choice}" for choice in choices)
         return (
             *facts,
-            *(_describe_indicator(n, (actions == c) * 1.0) for n, c in zip(labels, choices, strict=True)),
+            *(
+                _describe_indicator(n, (actions == c) * 1.0)
+                for n, c in zip(labels, choices, strict=True)
+            ),
         )
     if task is not None:
         names = task.action_names
@@ -145,7 +160,9 @@ def _describe_columns(demos: Demonstrations, task: Task | None) -> tuple[ColumnF
         *facts,
         *(
             _describe_column(
-                n, actions[:, i].astype(np.float64), None if task is None else _bound(task.action_space, i)
+                n,
+                actions[:, i].astype(np.float64),
+                None if task is None else _bound(task.action_space, i),
             )
             for i, n in enumerate(names)
         ),
@@ -153,21 +170,31 @@ def _describe_columns(demos: Demonstrations, task: Task | None) -> tuple[ColumnF
 
 
 def _looks_one_hot(observations: FloatArray) -> bool:
-    """Every row of [steps, o] is 1 in one column and 0 in all others, and not always the same one."""
+    """Every row of [steps, o] is 1 in one column and 0 in all others,
+    and not always the same one."""
     zeros_and_ones = bool(np.all((observations == 0) | (observations == 1)))
     return (
-        zeros_and_ones and bool(np.all(observations.sum(axis=1) == 1)) and bool(np.any(observations != observations[0]))
+        zeros_and_ones
+        and bool(np.all(observations.sum(axis=1) == 1))
+        and bool(np.any(observations != observations[0]))
     )
 
 
 def _describe_indicator(name: str, values: FloatArray) -> ColumnFacts:
     share = float(values.mean())
     return ColumnFacts(
-        name=name, low=float(values.min()), high=float(values.max()), mean=share, coverage=share, indicator=True
+        name=name,
+        low=float(values.min()),
+        high=float(values.max()),
+        mean=share,
+        coverage=share,
+        indicator=True,
     )
 
 
-def _bound(space: gym.Space[AnyArray] | gym.spaces.Discrete, column: int) -> tuple[float, float] | None:
+def _bound(
+    space: gym.Space[AnyArray] | gym.spaces.Discrete, column: int
+) -> tuple[float, float] | None:
     if not isinstance(space, gym.spaces.Box):
         return None
     low = float(space.low[column])
@@ -177,24 +204,41 @@ def _bound(space: gym.Space[AnyArray] | gym.spaces.Discrete, column: int) -> tup
     return None
 
 
-def _describe_column(name: str, values: FloatArray, bound: tuple[float, float] | None) -> ColumnFacts:
+def _describe_column(
+    name: str, values: FloatArray, bound: tuple[float, float] | None
+) -> ColumnFacts:
     low = float(values.min())
     high = float(values.max())
     start, end = bound or (low, high)
     # Scaled before it is summed, so that columns near the largest float do not overflow.
     scale = max(abs(low), abs(high), 1.0)
-    share = np.clip((values / scale - start / scale) / max(end / scale - start / scale, 1e-300), 0, 1)
+    share = np.clip(
+        (values / scale - start / scale) / max(end / scale - start / scale, 1e-300), 0, 1
+    )
     bins = np.minimum(share * COVERAGE_BINS, COVERAGE_BINS - 1).astype(np.int64)
     coverage = len(np.unique(bins)) / COVERAGE_BINS
-    return ColumnFacts(name=name, low=low, high=high, mean=float((values / scale).mean() * scale), coverage=coverage)
+    return ColumnFacts(
+        name=name,
+        low=low,
+        high=high,
+        mean=float((values / scale).mean() * scale),
+        coverage=coverage,
+    )
 
 
 def _count_duplicates(demos: Demonstrations) -> tuple[int, float]:
     t = demos.trajectories
-    seen = {(t.observations[i, :n].tobytes(), t.actions[i, :n].tobytes()) for i, n in enumerate(t.lengths)}
+    seen = {
+        (t.observations[i, :n].tobytes(), t.actions[i, :n].tobytes())
+        for i, n in enumerate(t.lengths)
+    }
     actions = t.actions[t.mask].reshape(t.num_steps, -1)
-    pairs = np.concatenate([t.observations[t.mask].astype(np.float64), actions.astype(np.float64)], axis=1)
-    rows = np.ascontiguousarray(pairs).view(np.dtype((np.void, pairs.dtype.itemsize * pairs.shape[1])))
+    pairs = np.concatenate(
+        [t.observations[t.mask].astype(np.float64), actions.astype(np.float64)], axis=1
+    )
+    rows = np.ascontiguousarray(pairs).view(
+        np.dtype((np.void, pairs.dtype.itemsize * pairs.shape[1]))
+    )
     return t.num_trajectories - len(seen), 1 - len(np.unique(rows)) / t.num_steps
 
 
@@ -219,7 +263,10 @@ def _judge_task(demos: Demonstrations, task: Task | None) -> list[Finding]:
         names = ", ".join(task.observation_names[i] for i in columns)
         return [
             Finding(
-                what=f"{int(outside.sum())} observed values lie outside the observation space ({names})",
+                what=(
+                    f"{int(outside.sum())} observed values lie outside the observation space "
+                    f"({names})"
+                ),
                 meaning="the recording may be in other units, or normalised",
                 advice="record raw observations, as the task gives them",
             )
@@ -248,7 +295,8 @@ def _judge_lengths(lengths: IntArray, task: Task | None) -> list[Finding]:
                 advice="make sure that no episode was cut because it broke the constraint",
             )
         )
-    # Episodes that end by themselves rarely share the greatest length; a recorder's limit cuts most of them there.
+    # Episodes that end by themselves rarely share the greatest length;
+    # a recorder's limit cuts most of them there.
     often = shortest == longest or (at_longest >= 2 and 2 * at_longest >= len(lengths))
     if task is not None and longest < task.horizon and often:
         if shortest == longest:
@@ -258,8 +306,14 @@ def _judge_lengths(lengths: IntArray, task: Task | None) -> list[Finding]:
         findings.append(
             Finding(
                 what=f"{who} {longest} steps, task {task.name} has {task.horizon}",
-                meaning="the recording was probably clipped: late states look as if the expert avoided them",
-                advice=f"record whole episodes, or learn with a horizon of {longest}; nothing, if the task ends there",
+                meaning=(
+                    "the recording was probably clipped: late states look as if the expert avoided "
+                    "them"
+                ),
+                advice=(
+                    f"record whole episodes, or learn with a horizon of {longest}; nothing, if the "
+                    "task ends there"
+                ),
             )
         )
     return findings
@@ -270,7 +324,10 @@ def _judge_rewards(demos: Demonstrations) -> list[Finding]:
         return [
             Finding(
                 what="rewards are unknown",
-                meaning="samples that earn less than the expert cannot be told from those that break the constraint",
+                meaning=(
+                    "samples that earn less than the expert cannot be told from those that break "
+                    "the constraint"
+                ),
                 advice="add rewards [N, T] (or a reward column) if you have them",
             )
         ]
@@ -282,7 +339,10 @@ def _judge_rewards(demos: Demonstrations) -> list[Finding]:
         return []
     return [
         Finding(
-            what=f"{low.size} episodes earn far below the median {median:.4g} (number {low[0]}: {returns[low[0]]:.4g})",
+            what=(
+                f"{low.size} episodes earn far below the median {median:.4g} (number {low[0]}: "
+                f"{returns[low[0]]:.4g})"
+            ),
             meaning="a failed episode teaches that its states are what the expert wanted",
             advice="look at them; leave failures out",
         )
@@ -306,7 +366,10 @@ def _judge_columns(columns: tuple[ColumnFacts, ...], demos: Demonstrations) -> l
     if unvisited:
         findings.append(
             Finding(
-                what=f"{len(unvisited)} of {width} states are never visited ({', '.join(unvisited[:6])})",
+                what=(
+                    f"{len(unvisited)} of {width} states are never visited "
+                    f"({', '.join(unvisited[:6])})"
+                ),
                 meaning="the constraint may forbid them, or going there may merely not pay",
                 advice="nothing, if the expert was free to go there",
             )
@@ -332,8 +395,13 @@ def _judge_duplicates(copies: int, repeats: float, demos: Demonstrations) -> lis
         findings.append(
             Finding(
                 what=f"{copies} episodes repeat an earlier one to the bit",
-                meaning="they add no evidence: expected only where task and expert are deterministic",
-                advice="if the task is random, look for a file that was added twice or a seed that was reused",
+                meaning=(
+                    "they add no evidence: expected only where task and expert are deterministic"
+                ),
+                advice=(
+                    "if the task is random, look for a file that was added twice or a seed that "
+                    "was reused"
+                ),
             )
         )
     elif not demos.discrete and repeats > MANY_DUPLICATES:
@@ -361,15 +429,25 @@ def render_report(report: DemosReport) -> "Group":
 
     shortest, median, longest = report.lengths
     facts = [
-        f"episodes {report.episodes}, steps {report.steps}, lengths {shortest} to {longest} (median {median})",
+        (
+            f"episodes {report.episodes}, steps {report.steps}, lengths {shortest} to {longest} "
+            f"(median {median})"
+        ),
         "returns unknown"
         if report.returns is None
-        else f"returns {report.returns[0]:.4g} to {report.returns[2]:.4g} (mean {report.returns[1]:.4g})",
-        f"repeated episodes {report.duplicate_episodes}, repeated steps {report.duplicate_rows:.1%}; all finite",
+        else (
+            f"returns {report.returns[0]:.4g} to {report.returns[2]:.4g} (mean "
+            f"{report.returns[1]:.4g})"
+        ),
+        (
+            f"repeated episodes {report.duplicate_episodes}, repeated steps "
+            f"{report.duplicate_rows:.1%}; all finite"
+        ),
     ]
     if report.actions_outside is not None:
         facts.append(
-            f"action values outside the space of {in_markup(report.task or '')}: {report.actions_outside}",
+            f"action values outside the space of {in_markup(report.task or '')}: "
+            f"{report.actions_outside}",
         )
     table = Table("column", "low", "mean", "high", "coverage")
     for column in report.columns:

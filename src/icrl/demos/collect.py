@@ -1,6 +1,7 @@
 """Making demonstrations: train experts under the true constraint, then record them.
 
-The expert is the one agent that is told the truth (as a cost); what is recorded is all a learner will ever see.
+The expert is the one agent that is told the truth (as a cost);
+what is recorded is all a learner will ever see.
 """
 
 from collections.abc import Callable
@@ -47,7 +48,8 @@ def train_agent(
     seed: int,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> Training:
-    """The forward step alone, again and again, for `steps` environment steps; without a cost: a nominal agent."""
+    """The forward step alone, again and again, for `steps` environment steps;
+    without a cost: a nominal agent."""
     key = jax.random.key(seed)
     env = task.make_env(config.num_envs)
     agent = init_agent(generator(jax.random.fold_in(key, 2**31 - 1)), task, config)
@@ -55,26 +57,34 @@ def train_agent(
     curve = []
     while done + forward_steps(config) <= max(steps, forward_steps(config)):
         report = partial(report_onwards, on_progress, done)
-        agent, info = forward_step(jax.random.fold_in(key, done), agent, task, env, cost, config, on_update=report)
+        agent, info = forward_step(
+            jax.random.fold_in(key, done), agent, task, env, cost, config, on_update=report
+        )
         done += info.steps
         curve.append((done, info.reward))
     return Training(agent, done, curve)
 
 
-def record_clean_episodes(scenario: Scenario, policy: Policy, episodes: int, seed: int) -> tuple[Trajectories, int]:
-    """`episodes` whole episodes without a violation, and how many others were thrown away to get them."""
+def record_clean_episodes(
+    scenario: Scenario, policy: Policy, episodes: int, seed: int
+) -> tuple[Trajectories, int]:
+    """`episodes` whole episodes without a violation,
+    and how many others were thrown away to get them."""
     kept: list[Trajectories] = []
     rejected = 0
     env = scenario.task.make_env(episodes)
     rng = np.random.default_rng(seed)
     while sum(part.num_trajectories for part in kept) < episodes:
-        part = sample_trajectories(rng, policy, env, scenario.task.horizon, int(rng.integers(2**31)))
+        part = sample_trajectories(
+            rng, policy, env, scenario.task.horizon, int(rng.integers(2**31))
+        )
         clean = ~np.any(scenario.violates(part.observations, part.actions) & part.mask, axis=1)
         rejected += int(np.sum(~clean))
         if rejected > 20 * episodes:
             raise InputError(
-                f"the expert of {scenario.task.name} violates its own constraint: {rejected} episodes rejected, "
-                f"{sum(p.num_trajectories for p in kept)} of {episodes} kept. Train it for more --steps."
+                f"the expert of {scenario.task.name} violates its own constraint: {rejected} "
+                f"episodes rejected, {sum(p.num_trajectories for p in kept)} of {episodes} kept. "
+                "Train it for more --steps."
             )
         kept.append(select(part, clean))
     everything = join(kept)
@@ -90,19 +100,25 @@ def collect_demos(
     on_progress: Callable[[int], None] = lambda _: None,
     experts: int = 1,
 ) -> tuple[Demonstrations, list[Training]]:
-    """Train experts under the true constraint, with seeds `seed`, `seed` + 1, ..., and record as much of each.
+    """Train experts under the true constraint, with seeds `seed`, `seed` + 1, ...,
+    and record as much of each.
 
-    Where many ways are equally good, an agent settles on one of them. Several show that the others are allowed too,
-    as the expert of the theory would, who takes each as often as it pays.
+    Where many ways are equally good, an agent settles on one of them. Several show that the others
+    are allowed too, as the expert of the theory would, who takes each as often as it pays.
     """
     if episodes % experts:
-        raise InputError(f"{episodes} episodes cannot be shared out among {experts} experts: give a multiple of it.")
+        raise InputError(
+            f"{episodes} episodes cannot be shared out among {experts} experts: give a multiple of "
+            "it."
+        )
     trainings: list[Training] = []
     parts: list[Trajectories] = []
     rejected = 0
     for index in range(experts):
         report = partial(report_onwards, on_progress, sum(training.steps for training in trainings))
-        training = train_agent(scenario.task, true_cost(scenario), config, steps, seed + index, report)
+        training = train_agent(
+            scenario.task, true_cost(scenario), config, steps, seed + index, report
+        )
         policy = policy_of(training.agent, scenario.task, config)
         part, thrown = record_clean_episodes(scenario, policy, episodes // experts, seed + index)
         trainings.append(training)

@@ -1,4 +1,5 @@
-"""`icrl demos convert`: the same demonstrations in another format, written, read again and compared."""
+"""`icrl demos convert`: the same demonstrations in another format, written,
+read again and compared."""
 
 import re
 import warnings
@@ -23,10 +24,11 @@ _ID = re.compile(r"([\w-]+/)*[\w-]+-v\d+")
 def convert_demos(
     source: str, target: str, columns: ColumnMapping | None = None, task: Task | None = None
 ) -> Demonstrations:
-    """Read `source` (see `load_demos`), write it to `target`, and make sure that what is read there is the same.
+    """Read `source` (see `load_demos`), write it to `target`,
+    and make sure that what is read there is the same.
 
-    `target` is a file (.npz, .csv, .parquet) or `minari:ID`; nothing is overwritten. With a task the demonstrations
-    must fit it, and a Minari dataset gets its action space.
+    `target` is a file (.npz, .csv, .parquet) or `minari:ID`; nothing is overwritten. With a task
+    the demonstrations must fit it, and a Minari dataset gets its action space.
     """
     _require_free(target)
     demos = load_demos(source, columns)
@@ -40,14 +42,18 @@ def convert_demos(
         save_demos(demos, target)
         found = load_demos(target)
     if not _same(demos, found):
-        raise InputError(f"{target} was written, but does not hold what {source} does: do not use it, and report this.")
+        raise InputError(
+            f"{target} was written, but does not hold what {source} does: do not use it, and "
+            "report this."
+        )
     return found
 
 
 def save_minari(demos: Demonstrations, dataset_id: str, task: Task | None = None) -> None:
     """Write a new local Minari dataset; the action space is the task's, or unbounded without one.
 
-    Minari keeps T + 1 observations for T actions. The last one was never recorded here: the one before stands for it.
+    Minari keeps T + 1 observations for T actions.
+    The last one was never recorded here: the one before stands for it.
     """
     try:
         import minari
@@ -56,14 +62,17 @@ def save_minari(demos: Demonstrations, dataset_id: str, task: Task | None = None
         raise require_extra("minari", "minari", Path(dataset_id)) from error
     if not demos.has_rewards:
         raise InputError(
-            "a Minari dataset holds a reward for every step, and these demonstrations have none: add them."
+            "a Minari dataset holds a reward for every step, and these demonstrations have none: "
+            "add them."
         )
     t = demos.trajectories
     buffers = [
         EpisodeBuffer(
             id=index,
             observations=list(
-                np.concatenate([t.observations[index, :steps], t.observations[index, steps - 1 : steps]])
+                np.concatenate(
+                    [t.observations[index, :steps], t.observations[index, steps - 1 : steps]]
+                )
             ),
             actions=list(t.actions[index, :steps]),
             rewards=list(t.rewards[index, :steps]),
@@ -74,19 +83,27 @@ def save_minari(demos: Demonstrations, dataset_id: str, task: Task | None = None
     ]
     observation_space, action_space = _spaces(demos, task)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about authors and an environment to evaluate in, which logs do not have
+        # about authors and an environment to evaluate in, which logs do not have
+        warnings.simplefilter("ignore")
         minari.create_dataset_from_buffers(
             dataset_id=dataset_id,
             buffer=buffers,
             observation_space=observation_space,
             action_space=action_space,
-            description="Made by icrl demos convert. The observation after the last action is not known: repeated.",
+            description=(
+                "Made by icrl demos convert. The observation after the last action is not known: "
+                "repeated."
+            ),
         )
 
 
-def _spaces(demos: Demonstrations, task: Task | None) -> tuple[gym.spaces.Box, gym.spaces.Box | gym.spaces.Discrete]:
+def _spaces(
+    demos: Demonstrations, task: Task | None
+) -> tuple[gym.spaces.Box, gym.spaces.Box | gym.spaces.Discrete]:
     t = demos.trajectories
-    observations = gym.spaces.Box(-np.inf, np.inf, t.observations.shape[2:], t.observations.dtype.type)
+    observations = gym.spaces.Box(
+        -np.inf, np.inf, t.observations.shape[2:], t.observations.dtype.type
+    )
     if task is not None:
         return observations, task.action_space
     if demos.discrete:
@@ -98,25 +115,36 @@ def _require_free(target: str) -> None:
     if target.startswith(MINARI):
         name = target.removeprefix(MINARI)
         if not _ID.fullmatch(name):
-            raise InputError(f"{name!r} is no Minari id: expected e.g. minari:my-robot/expert-v0 (it ends in -v0).")
+            raise InputError(
+                f"{name!r} is no Minari id: expected e.g. minari:my-robot/expert-v0 (it ends in "
+                "-v0)."
+            )
         taken = (minari_root() / name).exists()
         path = minari_root() / name
     else:
         path = Path(target)
         if path.suffix not in SUFFIXES:
             raise InputError(
-                f"{target}: the suffix {path.suffix!r} is unknown, expected one of {', '.join(SUFFIXES)}, or "
-                f"{MINARI}ID for a Minari dataset."
+                f"{target}: the suffix {path.suffix!r} is unknown, expected one of "
+                f"{', '.join(SUFFIXES)}, or {MINARI}ID for a Minari dataset."
             )
         taken = path.exists()
     if taken:
-        raise InputError(f"{path} exists already: nothing was overwritten. Choose another target, or remove it first.")
+        raise InputError(
+            f"{path} exists already: nothing was overwritten. Choose another target, or remove it "
+            "first."
+        )
 
 
 def _same(ours: Demonstrations, theirs: Demonstrations) -> bool:
     """Bit for bit, up to the width of the floats."""
     a = ours.trajectories
     b = theirs.trajectories
-    pairs = ((a.observations, b.observations), (a.actions, b.actions), (a.rewards, b.rewards), (a.lengths, b.lengths))
+    pairs = (
+        (a.observations, b.observations),
+        (a.actions, b.actions),
+        (a.rewards, b.rewards),
+        (a.lengths, b.lengths),
+    )
     alike = ours.discrete == theirs.discrete and ours.has_rewards == theirs.has_rewards
     return alike and all(np.array_equal(mine, found) for mine, found in pairs)

@@ -29,7 +29,8 @@ REWARDS_UNKNOWN = {"rewards": "unknown"}
 """The card's entry where a file held no rewards."""
 
 ROUNDING = 1e-5
-"""Actions may pass a bound by this much, relative to the bound: float32 logs of clipped actions do."""
+"""Actions may pass a bound by this much, relative to the bound:
+float32 logs of clipped actions do."""
 
 _PREFIXED = re.compile(r"(?:obs|observations?|actions?)(?:\[(.+)\]|[._](.+))")
 
@@ -47,7 +48,8 @@ class Episode(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Demonstrations:
-    """The expert's trajectories D: raw aligned pairs (s_t, a_t), padded with zeros to the longest."""
+    """The expert's trajectories D: raw aligned pairs (s_t, a_t),
+    padded with zeros to the longest."""
 
     trajectories: Trajectories
     discrete: bool
@@ -64,9 +66,13 @@ class Demonstrations:
         validate_demos(self.trajectories, self.discrete, self.observation_names, self.action_names)
         width = int(np.shape(self.trajectories.observations)[2])
         object.__setattr__(self, "trajectories", clean_padding(self.trajectories))
-        object.__setattr__(self, "observation_names", self.observation_names or default_names("obs", width))
+        object.__setattr__(
+            self, "observation_names", self.observation_names or default_names("obs", width)
+        )
         if not self.discrete and not self.action_names:
-            object.__setattr__(self, "action_names", default_names("action", self.trajectories.actions.shape[2]))
+            object.__setattr__(
+                self, "action_names", default_names("action", self.trajectories.actions.shape[2])
+            )
 
     @property
     def has_rewards(self) -> bool:
@@ -80,13 +86,16 @@ def default_names(prefix: str, width: int) -> tuple[str, ...]:
 
 
 def clean_padding(trajectories: Trajectories) -> Trajectories:
-    """The same trajectories, T cut to the longest and zeros on the padding, so that content alone decides the bytes."""
+    """The same trajectories, T cut to the longest and zeros on the padding,
+    so that content alone decides the bytes."""
     longest = int(np.max(trajectories.lengths))
     mask = trajectories.mask[:, :longest]
 
     def clean(values: AnyArray) -> AnyArray:
         values = np.asarray(values)[:, :longest]
-        return np.where(mask.reshape(mask.shape + (1,) * (values.ndim - 2)), values, np.zeros((), values.dtype))
+        return np.where(
+            mask.reshape(mask.shape + (1,) * (values.ndim - 2)), values, np.zeros((), values.dtype)
+        )
 
     return replace(
         trajectories,
@@ -98,7 +107,8 @@ def clean_padding(trajectories: Trajectories) -> Trajectories:
 
 
 def stack_episodes(episodes: Sequence[Episode]) -> tuple[Trajectories, bool]:
-    """Pad episodes with zeros to the longest; also says whether all of them had rewards (otherwise these are zero)."""
+    """Pad episodes with zeros to the longest;
+    also says whether all of them had rewards (otherwise these are zero)."""
     if not episodes:
         raise InputError("there are 0 episodes, expected at least 1: record or select some.")
     first = episodes[0]
@@ -106,7 +116,10 @@ def stack_episodes(episodes: Sequence[Episode]) -> tuple[Trajectories, bool]:
         _require_alike(index, episode, first)
     lengths = np.array([len(episode.observations) for episode in episodes], dtype=np.int64)
     known = all(episode.rewards is not None for episode in episodes)
-    rewards = [e.rewards if known and e.rewards is not None else np.zeros(len(e.observations)) for e in episodes]
+    rewards = [
+        e.rewards if known and e.rewards is not None else np.zeros(len(e.observations))
+        for e in episodes
+    ]
     return Trajectories(
         observations=_pad([e.observations for e in episodes], lengths),
         actions=_pad([e.actions for e in episodes], lengths),
@@ -122,12 +135,14 @@ def _require_alike(index: int, episode: Episode, first: Episode) -> None:
         expected = getattr(first, name).shape
         if got[1:] != expected[1:]:
             raise InputError(
-                f"episode {index} has {name} of shape {list(got)}, episode 0 {list(expected)}: make them agree."
+                f"episode {index} has {name} of shape {list(got)}, episode 0 {list(expected)}: "
+                "make them agree."
             )
     for name, part in (("actions", episode.actions), ("rewards", episode.rewards)):
         if part is not None and len(part) != steps:
             raise InputError(
-                f"episode {index} has {steps} observations but {len(part)} {name}: a step has one of each."
+                f"episode {index} has {steps} observations but {len(part)} {name}: a step has one "
+                "of each."
             )
 
 
@@ -150,10 +165,13 @@ def _pad(parts: Sequence[AnyArray], lengths: AnyArray) -> AnyArray:
 
 
 def to_floats(name: str, values: AnyArray) -> FloatArray:
-    """Values as native float32 or float64; float32 stays, everything else numeric becomes float64."""
+    """Values as native float32 or float64; float32 stays,
+    everything else numeric becomes float64."""
     if values.dtype.kind not in "fiub":
         raise InputError(f"{name} have dtype {values.dtype}, expected numbers.")
-    return values.astype(np.float32 if values.dtype.kind == "f" and values.dtype.itemsize == 4 else np.float64)
+    return values.astype(
+        np.float32 if values.dtype.kind == "f" and values.dtype.itemsize == 4 else np.float64
+    )
 
 
 def shipped_demos(name: str) -> Path:
@@ -187,33 +205,47 @@ def _observation_mismatch(demos: Demonstrations, task: Task) -> list[str]:
     if got != expected:
         names = ", ".join(task.observation_names[:3]) + (", ..." if expected > 3 else "")
         advice = "record the observations the task gives, in its order."
-        if got < expected and any(name in ("x", "y") for name in task.observation_names[: expected - got]):
+        if got < expected and any(
+            name in ("x", "y") for name in task.observation_names[: expected - got]
+        ):
             left_out = " and ".join(task.observation_names[: expected - got])
             advice = (
                 f"the {left_out} position is often left out; "
                 "record with exclude_current_positions_from_observation=False."
             )
-        return [f"observations have {got} columns, task {task.name} has {expected} ({names}): {advice}"]
-    return _order_mismatch("observation", demos.observation_names, task.observation_names, task.name)
+        return [
+            f"observations have {got} columns, task {task.name} has {expected} ({names}): {advice}"
+        ]
+    return _order_mismatch(
+        "observation", demos.observation_names, task.observation_names, task.name
+    )
 
 
-def _order_mismatch(kind: str, ours: tuple[str, ...], theirs: tuple[str, ...], task: str) -> list[str]:
-    """A column that bears the name of another column of the task: its values would silently be taken for those."""
+def _order_mismatch(
+    kind: str, ours: tuple[str, ...], theirs: tuple[str, ...], task: str
+) -> list[str]:
+    """A column that bears the name of another column of the task:
+    its values would silently be taken for those."""
     known = _bare_names(theirs)
     for column, name in enumerate(_bare_names(ours)):
         # A number only counts the columns of a log; it names none of the task's.
         if not name.isdigit() and name in known and known[column] != name:
             return [
-                f"{kind} columns are in another order: column {column} is {ours[column]}, task {task} has "
-                f"{theirs[column]}: reorder the columns to the task's order (of a table: --columns.{kind}s NAMES)."
+                f"{kind} columns are in another order: column {column} is {ours[column]}, task "
+                f"{task} has {theirs[column]}: reorder the columns to the task's order (of a "
+                f"table: --columns.{kind}s NAMES)."
             ]
     return []
 
 
 def _bare_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names as a table and a task can share them: obs[x], obs_x, obs.x, observation_x and x are all x."""
+    """Names as a table and a task can share them:
+    obs[x], obs_x, obs.x, observation_x and x are all x."""
     matches = [_PREFIXED.fullmatch(name) for name in names]
-    bare = tuple(name if match is None else match[1] or match[2] for name, match in zip(names, matches, strict=True))
+    bare = tuple(
+        name if match is None else match[1] or match[2]
+        for name, match in zip(names, matches, strict=True)
+    )
     if len(set(bare)) == len(bare):
         return bare
     return names
@@ -223,16 +255,18 @@ def _action_mismatch(demos: Demonstrations, task: Task) -> list[str]:
     kinds = {True: "discrete (integers)", False: "continuous (floats)"}
     if demos.discrete != task.discrete:
         return [
-            f"actions are {kinds[demos.discrete]}, task {task.name} has {kinds[task.discrete]} ones: "
-            "these demonstrations belong to another task, or were saved with the wrong dtype or shape."
+            f"actions are {kinds[demos.discrete]}, task {task.name} has {kinds[task.discrete]} "
+            "ones: these demonstrations belong to another task, or were saved with the wrong dtype "
+            "or shape."
         ]
     if isinstance(task.action_space, gym.spaces.Box):
         got = demos.trajectories.actions.shape[2]
         expected = task.action_space.shape[0]
         if got != expected:
             return [
-                f"actions have {got} columns, task {task.name} has {expected} ({', '.join(task.action_names[:4])}...): "
-                "record the actions given to the environment, all of them."
+                f"actions have {got} columns, task {task.name} has {expected} "
+                f"({', '.join(task.action_names[:4])}...): record the actions given to the "
+                "environment, all of them."
             ]
         swapped = _order_mismatch("action", demos.action_names, task.action_names, task.name)
         if swapped:
@@ -246,8 +280,8 @@ def _action_mismatch(demos: Demonstrations, task: Task) -> list[str]:
         f", column {column[0]} ({task.action_names[column[0]]})" if column else ""
     )
     return [
-        f"{int(outside.sum())} actions are outside the action space of task {task.name}, first at {where}: "
-        f"{value} is not in {_bounds(task, column)}: {_advice(demos.discrete)}"
+        f"{int(outside.sum())} actions are outside the action space of task {task.name}, first at "
+        f"{where}: {value} is not in {_bounds(task, column)}: {_advice(demos.discrete)}"
     ]
 
 
@@ -269,13 +303,14 @@ def _horizon_mismatch(demos: Demonstrations, task: Task) -> list[str]:
     if int(lengths.max()) <= task.horizon:
         return []
     return [
-        f"episode {int(lengths.argmax())} has {int(lengths.max())} steps, task {task.name} ends after {task.horizon}: "
-        "cut the episodes there, or use a task with a longer horizon."
+        f"episode {int(lengths.argmax())} has {int(lengths.max())} steps, task {task.name} ends "
+        f"after {task.horizon}: cut the episodes there, or use a task with a longer horizon."
     ]
 
 
 def actions_outside(demos: Demonstrations, task: Task) -> BoolArray:
-    """True where an action is outside the task's space (rounding allowed): shape of `actions`, False on padding."""
+    """True where an action is outside the task's space (rounding allowed):
+    shape of `actions`, False on padding."""
     actions = demos.trajectories.actions
     mask = demos.trajectories.mask
     if isinstance(task.action_space, gym.spaces.Discrete):

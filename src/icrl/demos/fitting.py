@@ -1,4 +1,5 @@
-"""Logs write some things in another form than the task does; where nothing is lost, they are put into the task's."""
+"""Logs write some things in another form than the task does;
+where nothing is lost, they are put into the task's."""
 
 from dataclasses import replace
 
@@ -11,18 +12,21 @@ from icrl.types import AnyArray
 
 
 def fit_to_task(demos: Demonstrations, task: Task) -> Demonstrations:
-    """The same demonstrations as the task writes them; what cannot be put so is left as it is, for the check to name.
+    """The same demonstrations as the task writes them;
+    what cannot be put so is left as it is, for the check to name.
 
-    - A column of state numbers, counted as the environment counts, becomes one-hot rows where the task observes one of
-      n states.
-    - Whole numbers become floats, [N, T] -> [N, T, 1], where the task has one continuous action: a table cannot tell.
+    - A column of state numbers, counted as the environment counts, becomes one-hot rows where the
+      task observes one of n states.
+    - Whole numbers become floats, [N, T] -> [N, T, 1], where the task has one continuous action:
+      a table cannot tell.
     - Floats that are all whole become integers, [N, T, 1] -> [N, T], where actions are discrete.
     """
     return _fit_actions(_fit_states(demos, task), task)
 
 
 def fit_and_check(demos: Demonstrations, task: Task) -> Demonstrations:
-    """The demonstrations as the task writes them; an `InputError` with every reason where they cannot belong to it."""
+    """The demonstrations as the task writes them;
+    an `InputError` with every reason where they cannot belong to it."""
     fitted = fit_to_task(demos, task)
     check_against(fitted, task)
     return fitted
@@ -33,7 +37,8 @@ def _fit_states(demos: Demonstrations, task: Task) -> Demonstrations:
     num_states = task.observation_space.shape[0]
     if not task.one_hot or num_states == 1 or observations.shape[2] != 1:
         return demos
-    places = np.where(demos.trajectories.mask, observations[..., 0] - task.first_state, 0)  # padding is no state
+    # padding is no state
+    places = np.where(demos.trajectories.mask, observations[..., 0] - task.first_state, 0)
     if not _whole(places) or places.min() < 0 or places.max() >= num_states:
         return demos
     rows = np.eye(num_states, dtype=np.float32)[places.astype(np.int64)]  # [N, T] -> [N, T, n]
@@ -43,7 +48,11 @@ def _fit_states(demos: Demonstrations, task: Task) -> Demonstrations:
 
 def _fit_actions(demos: Demonstrations, task: Task) -> Demonstrations:
     actions = demos.trajectories.actions
-    if demos.discrete and isinstance(task.action_space, gym.spaces.Box) and task.action_space.shape == (1,):
+    if (
+        demos.discrete
+        and isinstance(task.action_space, gym.spaces.Box)
+        and task.action_space.shape == (1,)
+    ):
         floats = replace(demos.trajectories, actions=actions.astype(np.float64)[..., None])
         return replace(demos, trajectories=floats, discrete=False, action_names=())
     if not demos.discrete and task.discrete and actions.shape[2] == 1 and _whole(actions):

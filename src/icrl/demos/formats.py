@@ -4,7 +4,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from icrl.demos.dataset import REWARDS_UNKNOWN, Demonstrations, Episode, default_names, stack_episodes
+from icrl.demos.dataset import (
+    REWARDS_UNKNOWN,
+    Demonstrations,
+    Episode,
+    default_names,
+    stack_episodes,
+)
 from icrl.demos.formats_minari import find_minari, load_minari, minari_data_folder
 from icrl.demos.formats_npz import load_npz, save_npz
 from icrl.demos.formats_table import ColumnMapping, load_csv, load_parquet, save_csv, save_parquet
@@ -16,15 +22,20 @@ __all__ = ["ColumnMapping", "load_demos", "save_demos"]
 SUFFIXES = (".npz", ".csv", ".parquet")
 
 
-def load_demos(path_or_id: str | os.PathLike[str], columns: ColumnMapping | None = None) -> Demonstrations:
-    """Demonstrations from a file (npz, CSV, Parquet), a folder of such files, or a Minari dataset (folder or id).
+def load_demos(
+    path_or_id: str | os.PathLike[str], columns: ColumnMapping | None = None
+) -> Demonstrations:
+    """Demonstrations from a file (npz, CSV, Parquet), a folder of such files,
+    or a Minari dataset (folder or id).
 
-    `columns` says which column of a table holds what; without it they are told by their names (see `infer_mapping`).
+    `columns` says which column of a table holds what;
+    without it they are told by their names (see `infer_mapping`).
     """
     if columns is not None and not isinstance(columns, ColumnMapping):
         raise InputError(
             f"columns is a {type(columns).__name__}, expected an icrl.ColumnMapping: write "
-            "icrl.ColumnMapping(observations=('pos', 'vel'), actions=('push',), episode='run') with the table's names."
+            "icrl.ColumnMapping(observations=('pos', 'vel'), actions=('push',), episode='run') "
+            "with the table's names."
         )
     path = Path(path_or_id)
     if path.is_dir():
@@ -37,7 +48,8 @@ def load_demos(path_or_id: str | os.PathLike[str], columns: ColumnMapping | None
 
 
 def save_demos(demos: Demonstrations, path: str | os.PathLike[str]) -> None:
-    """Write demonstrations; the suffix decides the format: .npz (keeps everything), .parquet, .csv (drops the card)."""
+    """Write demonstrations; the suffix decides the format:
+    .npz (keeps everything), .parquet, .csv (drops the card)."""
     savers: dict[str, Callable[[Demonstrations, Path], None]] = {
         ".npz": save_npz,
         ".csv": save_csv,
@@ -45,7 +57,9 @@ def save_demos(demos: Demonstrations, path: str | os.PathLike[str]) -> None:
     }
     path = Path(path)
     if path.suffix not in savers:
-        raise InputError(f"{path}: the suffix {path.suffix!r} is unknown, expected one of {', '.join(SUFFIXES)}.")
+        raise InputError(
+            f"{path}: the suffix {path.suffix!r} is unknown, expected one of {', '.join(SUFFIXES)}."
+        )
     make_folder(path.parent)
     savers[path.suffix](demos, path)
 
@@ -53,8 +67,8 @@ def save_demos(demos: Demonstrations, path: str | os.PathLike[str]) -> None:
 def _load_file(path: Path, columns: ColumnMapping | None) -> Demonstrations:
     if path.suffix not in SUFFIXES:
         raise InputError(
-            f"{path}: the suffix {path.suffix!r} is unknown, expected one of {', '.join(SUFFIXES)}, "
-            "a folder of such files, or the folder of a Minari dataset."
+            f"{path}: the suffix {path.suffix!r} is unknown, expected one of "
+            f"{', '.join(SUFFIXES)}, a folder of such files, or the folder of a Minari dataset."
         )
     if path.exists():
         require_regular(path)
@@ -66,13 +80,22 @@ def _load_file(path: Path, columns: ColumnMapping | None) -> Demonstrations:
 
 
 def _load_folder(folder: Path, columns: ColumnMapping | None) -> Demonstrations:
-    files = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES and not path.name.startswith("."))
+    files = sorted(
+        path
+        for path in folder.iterdir()
+        if path.suffix in SUFFIXES and not path.name.startswith(".")
+    )
     if not files:
         inner = sorted(path.name for path in folder.iterdir() if path.is_dir())
         advice = "give the file itself."
         if inner:
-            advice = f"sub-folders ({', '.join(inner[:3])}) are not searched: give one of them, or move the files up."
-        raise InputError(f"{folder}: holds no {', '.join(SUFFIXES)} file and no Minari dataset: {advice}")
+            advice = (
+                f"sub-folders ({', '.join(inner[:3])}) are not searched: give one of them, or move "
+                "the files up."
+            )
+        raise InputError(
+            f"{folder}: holds no {', '.join(SUFFIXES)} file and no Minari dataset: {advice}"
+        )
     parts = [_load_file(path, columns) for path in files]
     if len(parts) == 1:
         return parts[0]
@@ -93,15 +116,19 @@ def _load_folder(folder: Path, columns: ColumnMapping | None) -> Demonstrations:
     )
 
 
-def _require_same_columns(first: Path, ours: Demonstrations, path: Path, theirs: Demonstrations) -> None:
+def _require_same_columns(
+    first: Path, ours: Demonstrations, path: Path, theirs: Demonstrations
+) -> None:
     for what, a, b in (
         ("observations", ours.observation_names, theirs.observation_names),
         ("actions", ours.action_names, theirs.action_names),
     ):
-        if ours.discrete != theirs.discrete or (len(a) != len(b) and not (what == "actions" and ours.discrete)):
+        if ours.discrete != theirs.discrete or (
+            len(a) != len(b) and not (what == "actions" and ours.discrete)
+        ):
             raise InputError(
-                f"{first} has {_width(ours)} and {path} has {_width(theirs)}: files of one folder must agree; "
-                "keep the recordings of different tasks apart."
+                f"{first} has {_width(ours)} and {path} has {_width(theirs)}: files of one folder "
+                "must agree; keep the recordings of different tasks apart."
             )
         if what == "observations":
             prefix = "obs"
@@ -109,7 +136,10 @@ def _require_same_columns(first: Path, ours: Demonstrations, path: Path, theirs:
             prefix = "action"
         unnamed = default_names(prefix, len(a))
         if a != b and unnamed not in (a, b) and not (what == "actions" and ours.discrete):
-            raise InputError(f"{first} and {path} name their {what} differently ({a[:4]}, {b[:4]}): use one order.")
+            raise InputError(
+                f"{first} and {path} name their {what} differently ({a[:4]}, {b[:4]}): use one "
+                "order."
+            )
 
 
 def _width(demos: Demonstrations) -> str:
@@ -123,6 +153,8 @@ def _width(demos: Demonstrations) -> str:
 def _episodes(demos: Demonstrations) -> list[Episode]:
     t = demos.trajectories
     return [
-        Episode(t.observations[i, :n], t.actions[i, :n], t.rewards[i, :n] if demos.has_rewards else None)
+        Episode(
+            t.observations[i, :n], t.actions[i, :n], t.rewards[i, :n] if demos.has_rewards else None
+        )
         for i, n in enumerate(t.lengths)
     ]

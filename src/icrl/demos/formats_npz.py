@@ -1,4 +1,7 @@
-"""Demonstrations as npz: the package's own format. Never pickled; the same content gives the same bytes."""
+"""Demonstrations as npz: the package's own format.
+
+Never pickled; the same content gives the same bytes.
+"""
 
 import io
 import json
@@ -26,8 +29,9 @@ def load_npz(path: Path) -> Demonstrations:
         missing = [name for name in REQUIRED if name not in arrays]
         if missing:
             raise InputError(
-                f"has no {', '.join(missing)}; it holds {', '.join(sorted(arrays)) or 'nothing'}: save observations "
-                "[N, T, o], actions [N, T, a] (or [N, T] integers), lengths [N], and rewards [N, T] if known."
+                f"has no {', '.join(missing)}; it holds {', '.join(sorted(arrays)) or 'nothing'}: "
+                "save observations [N, T, o], actions [N, T, a] (or [N, T] integers), lengths [N], "
+                "and rewards [N, T] if known."
             )
         if "card" in arrays:
             card = parse_card(str(arrays["card"].item()))
@@ -55,7 +59,9 @@ def save_npz(demos: Demonstrations, path: Path) -> None:
                 # Zip files differ between systems by this byte alone.
                 member.create_system = 3
                 data = io.BytesIO()
-                np.lib.format.write_array(data, np.asarray(arrays[name], order="C"), allow_pickle=False)
+                np.lib.format.write_array(
+                    data, np.asarray(arrays[name], order="C"), allow_pickle=False
+                )
                 archive.writestr(member, data.getvalue())
 
     write_through(path, write)
@@ -74,12 +80,15 @@ def build_demos(arrays: dict[str, AnyArray], card: dict[str, Any]) -> Demonstrat
     lengths = arrays["lengths"]
     if lengths.dtype.kind not in "iu":
         raise InputError(f"lengths have dtype {lengths.dtype}, expected integers.")
-    trajectories = Trajectories(observations=observations, actions=actions, rewards=rewards, lengths=lengths)
+    trajectories = Trajectories(
+        observations=observations, actions=actions, rewards=rewards, lengths=lengths
+    )
     return Demonstrations(trajectories=trajectories, discrete=discrete, card=card, **names)
 
 
 def tell_actions(actions: AnyArray) -> tuple[AnyArray, bool]:
-    """Actions and whether they are discrete: integers [..., T] (or [..., T, 1]) are, everything else is continuous."""
+    """Actions and whether they are discrete:
+    integers [..., T] (or [..., T, 1]) are, everything else is continuous."""
     integers = actions.dtype.kind in "iu"
     if integers and actions.ndim == 3 and actions.shape[2] == 1:
         actions = actions[..., 0]
@@ -90,11 +99,16 @@ def tell_actions(actions: AnyArray) -> tuple[AnyArray, bool]:
 
 def format_card(demos: Demonstrations) -> str:
     """The card and the names of the columns as JSON, in ASCII."""
-    names = {"observation_names": list(demos.observation_names), "action_names": list(demos.action_names)}
+    names = {
+        "observation_names": list(demos.observation_names),
+        "action_names": list(demos.action_names),
+    }
     try:
         return json.dumps(demos.card | names, sort_keys=True)
     except (TypeError, ValueError) as error:
-        raise InputError(f"the card cannot be JSON ({error}): keep to text, numbers, lists and dicts.") from error
+        raise InputError(
+            f"the card cannot be JSON ({error}): keep to text, numbers, lists and dicts."
+        ) from error
 
 
 def parse_card(text: str) -> dict[str, Any]:

@@ -33,7 +33,8 @@ DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnMapping:
-    """Which column of a table (CSV, Parquet) holds what: `ColumnMapping(observations=("pos",), actions=("push",))`."""
+    """Which column of a table (CSV, Parquet) holds what:
+    `ColumnMapping(observations=("pos",), actions=("push",))`."""
 
     observations: tuple[str, ...]
     """One column per observation dimension, in the task's order."""
@@ -50,14 +51,22 @@ class ColumnMapping:
         """A single name without its comma would be taken letter by letter."""
         for role in ("observations", "actions"):
             if isinstance(name := getattr(self, role), str):
-                raise InputError(f"ColumnMapping: {role} is the text {name!r}, expected names: write ({name!r},).")
+                raise InputError(
+                    f"ColumnMapping: {role} is the text {name!r}, expected names: write "
+                    f"({name!r},)."
+                )
 
 
 def infer_mapping(header: Sequence[str]) -> ColumnMapping:
-    """The mapping of a table with columns `episode`, `step`, `reward`, `obs_*` or `obs[...]`, `action*`."""
+    """The mapping of a table with columns `episode`, `step`, `reward`,
+    `obs_*` or `obs[...]`, `action*`."""
     observations = _by_number([name for name in header if name.startswith(("obs_", "obs["))])
     actions = _by_number([name for name in header if name.startswith("action")])
-    for what, found in (("episode", "episode" in header), ("obs_*", observations), ("action*", actions)):
+    for what, found in (
+        ("episode", "episode" in header),
+        ("obs_*", observations),
+        ("action*", actions),
+    ):
         if not found:
             alike = [name for name in header if fnmatchcase(name.strip().lower(), what)]
             if alike:
@@ -65,10 +74,11 @@ def infer_mapping(header: Sequence[str]) -> ColumnMapping:
             else:
                 hint = ""
             raise InputError(
-                f"no column is called {what}{hint}; the columns are {', '.join(header[:12])}: rename them, or say "
-                "which is which: --columns.episode run --columns.observations pos vel --columns.actions push "
-                "(--columns.episode None: every file is one episode); in Python "
-                "icrl.ColumnMapping(episode=..., observations=(...), actions=(...))."
+                f"no column is called {what}{hint}; the columns are {', '.join(header[:12])}: "
+                "rename them, or say which is which: --columns.episode run --columns.observations "
+                "pos vel --columns.actions push (--columns.episode None: every file is one "
+                "episode); in Python icrl.ColumnMapping(episode=..., observations=(...), "
+                "actions=(...))."
             )
     return ColumnMapping(
         observations=observations,
@@ -79,10 +89,13 @@ def infer_mapping(header: Sequence[str]) -> ColumnMapping:
 
 
 def _by_number(names: list[str]) -> tuple[str, ...]:
-    # Exports often sort columns as text: obs_10 before obs_2. Where numbers follow names (obs_pos_0, obs_pos_1,
-    # obs_vel_0), the file's order is kept.
+    # Exports often sort columns as text: obs_10 before obs_2. Where numbers follow names
+    # (obs_pos_0, obs_pos_1, obs_vel_0), the file's order is kept.
     matches = [match for name in names if (match := re.search(r"[_\[](\d+)\]?$", name))]
-    if len(matches) == len(names) and len({match.string[: match.start()] for match in matches}) == 1:
+    if (
+        len(matches) == len(names)
+        and len({match.string[: match.start()] for match in matches}) == 1
+    ):
         return tuple(match.string for match in sorted(matches, key=lambda match: int(match[1])))
     return tuple(names)
 
@@ -106,12 +119,17 @@ def load_csv(path: Path, columns: ColumnMapping | None = None) -> Demonstrations
                     continue
                 if len(row) != len(header):
                     raise InputError(
-                        f"line {rows.line_num} has {len(row)} fields, the header {len(header)}: cut short?"
+                        f"line {rows.line_num} has {len(row)} fields, the header {len(header)}: "
+                        "cut short?"
                     )
                 lines.append(rows.line_num)
                 for name, index in wanted.items():
                     texts[name].append(row[index])
-        numeric = {name: _parse_numbers(name, texts[name], lines) for name in wanted if name != mapping.episode}
+        numeric = {
+            name: _parse_numbers(name, texts[name], lines)
+            for name in wanted
+            if name != mapping.episode
+        }
         if mapping.episode is not None:
             labels = texts[mapping.episode]
         else:
@@ -125,18 +143,25 @@ def load_parquet(path: Path, columns: ColumnMapping | None = None) -> Demonstrat
         import pyarrow.parquet as pq
     except ImportError as error:
         raise require_extra("pyarrow", "tables", path) from error
-    with reading(path, "Parquet"), pq.ParquetFile(str(path), page_checksum_verification=True) as file:
+    with (
+        reading(path, "Parquet"),
+        pq.ParquetFile(str(path), page_checksum_verification=True) as file,
+    ):
         header = list(file.schema_arrow.names)
         _require_header(header)
         mapping = columns or infer_mapping(header)
         wanted = _used(mapping, header)
         require_size(file.metadata.num_rows * len(wanted) * 8)
         table = file.read(columns=wanted, use_threads=False)
-        numeric = {name: table.column(name).to_numpy() for name in wanted if name != mapping.episode}
+        numeric = {
+            name: table.column(name).to_numpy() for name in wanted if name != mapping.episode
+        }
         labels = None
         if mapping.episode is not None:
             if table.column(mapping.episode).null_count:
-                raise InputError(f"column {mapping.episode} has empty cells: every row needs its episode.")
+                raise InputError(
+                    f"column {mapping.episode} has empty cells: every row needs its episode."
+                )
             labels = [str(label) for label in table.column(mapping.episode).to_pylist()]
         text = (file.schema_arrow.metadata or {}).get(CARD_KEY)
         if text is not None:
@@ -147,7 +172,10 @@ def load_parquet(path: Path, columns: ColumnMapping | None = None) -> Demonstrat
 
 
 def save_csv(demos: Demonstrations, path: Path) -> None:
-    """Write one row per step; numbers in the shortest form that reads back to the same bits. The card is not kept."""
+    """Write one row per step; numbers in the shortest form that reads back to the same bits.
+
+    The card is not kept.
+    """
     table = _flatten(demos)
 
     def write(stream: IO[bytes]) -> None:
@@ -169,7 +197,9 @@ def save_parquet(demos: Demonstrations, path: Path) -> None:
         import pyarrow.parquet as pq
     except ImportError as error:
         raise require_extra("pyarrow", "tables", path) from error
-    table = pa.table(_flatten(demos)).replace_schema_metadata({CARD_KEY: format_card(demos).encode()})
+    table = pa.table(_flatten(demos)).replace_schema_metadata(
+        {CARD_KEY: format_card(demos).encode()}
+    )
     write_through(path, lambda stream: pq.write_table(table, stream, write_page_checksum=True))
 
 
@@ -179,12 +209,16 @@ def _flatten(demos: Demonstrations) -> dict[str, AnyArray]:
     episode, step = np.nonzero(mask)
     table: dict[str, AnyArray] = {"episode": episode, "step": step}
     for index, name in enumerate(demos.observation_names):
-        table[name if name.startswith("obs_") else f"obs[{name}]"] = trajectories.observations[..., index][mask]
+        table[name if name.startswith("obs_") else f"obs[{name}]"] = trajectories.observations[
+            ..., index
+        ][mask]
     if demos.discrete:
         table["action"] = trajectories.actions[mask]
     else:
         for index, name in enumerate(demos.action_names):
-            table[name if name.startswith("action_") else f"action[{name}]"] = trajectories.actions[..., index][mask]
+            table[name if name.startswith("action_") else f"action[{name}]"] = trajectories.actions[
+                ..., index
+            ][mask]
     if demos.has_rewards:
         table["reward"] = trajectories.rewards[mask]
     return table
@@ -193,14 +227,14 @@ def _flatten(demos: Demonstrations) -> dict[str, AnyArray]:
 def _require_commas(header: list[str]) -> None:
     if not header:
         raise InputError(
-            "the file is empty, or its first line is: expected a header such as episode,obs_0,obs_1,action_0, then "
-            "one line per step: export it again."
+            "the file is empty, or its first line is: expected a header such as "
+            "episode,obs_0,obs_1,action_0, then one line per step: export it again."
         )
     for delimiter, called in DELIMITERS.items():
         if len(header) == 1 and delimiter in header[0]:
             raise InputError(
-                f"its columns are separated by {called} ({header[0]!r:.60}), expected commas: export it with commas "
-                "between columns and points in numbers (1.5)."
+                f"its columns are separated by {called} ({header[0]!r:.60}), expected commas: "
+                "export it with commas between columns and points in numbers (1.5)."
             )
 
 
@@ -227,11 +261,14 @@ def _used(mapping: ColumnMapping, header: list[str]) -> list[str]:
     for role, name in roles:
         if name not in known:
             raise InputError(
-                f"{unknown_name('column', name, header)} Say which with --columns.{role}"
-                f"{' (or None)' if role in single else ''}; in Python icrl.ColumnMapping({role}=...)."
+                f"{unknown_name('column', name, header)} Say which with "
+                f"--columns.{role}{' (or None)' if role in single else ''}; in Python "
+                f"icrl.ColumnMapping({role}=...)."
             )
     if not mapping.observations or not mapping.actions:
-        raise InputError("the column mapping names no observations or no actions: name at least one of each.")
+        raise InputError(
+            "the column mapping names no observations or no actions: name at least one of each."
+        )
     return list(dict.fromkeys(name for _, name in roles))
 
 
@@ -246,14 +283,17 @@ def _parse_numbers(name: str, texts: list[str], lines: list[int]) -> AnyArray:
             values[row] = float(text.replace("_", "?"))
         except ValueError as error:
             raise InputError(
-                f"line {lines[row]}, column {name} holds {text!r:.40}, expected a number: correct it, or leave the "
-                "episode out."
+                f"line {lines[row]}, column {name} holds {text!r:.40}, expected a number: correct "
+                "it, or leave the episode out."
             ) from error
     return values
 
 
 def _build(
-    numeric: dict[str, AnyArray], labels: list[str] | None, mapping: ColumnMapping, card: dict[str, Any]
+    numeric: dict[str, AnyArray],
+    labels: list[str] | None,
+    mapping: ColumnMapping,
+    card: dict[str, Any],
 ) -> Demonstrations:
     actions, discrete = _table_actions(numeric, mapping)
     observations = np.stack(
@@ -265,7 +305,9 @@ def _build(
         rewards = to_floats(f"values of {mapping.reward}", numeric[mapping.reward])
     episodes = [
         Episode(observations[rows], actions[rows], None if rewards is None else rewards[rows])
-        for rows in _episode_rows(len(observations), labels, None if mapping.step is None else numeric[mapping.step])
+        for rows in _episode_rows(
+            len(observations), labels, None if mapping.step is None else numeric[mapping.step]
+        )
     ]
     trajectories, known = stack_episodes(episodes)
     names = tuple(_bare(name, "obs") for name in mapping.observations)
@@ -276,7 +318,9 @@ def _build(
         discrete=discrete,
         card=card if known else card | REWARDS_UNKNOWN,
         observation_names=names,
-        action_names=choices if discrete else tuple(_bare(name, "action") for name in mapping.actions),
+        action_names=choices
+        if discrete
+        else tuple(_bare(name, "action") for name in mapping.actions),
     )
 
 
@@ -284,7 +328,10 @@ def _table_actions(numeric: dict[str, AnyArray], mapping: ColumnMapping) -> tupl
     first = numeric[mapping.actions[0]]
     if len(mapping.actions) == 1 and first.dtype.kind in "iu":
         return first.astype(np.int64), True
-    return np.stack([to_floats(f"values of {n}", numeric[n]) for n in mapping.actions], axis=1), False  # [rows, a]
+    # [rows, a]
+    return np.stack(
+        [to_floats(f"values of {n}", numeric[n]) for n in mapping.actions], axis=1
+    ), False
 
 
 def _bare(name: str, prefix: str) -> str:
@@ -293,8 +340,11 @@ def _bare(name: str, prefix: str) -> str:
     return name
 
 
-def _episode_rows(num_rows: int, labels: list[str] | None, steps: AnyArray | None) -> list[AnyArray]:
-    """Row numbers of each episode, in the order of its steps; episodes in the order in which they appear."""
+def _episode_rows(
+    num_rows: int, labels: list[str] | None, steps: AnyArray | None
+) -> list[AnyArray]:
+    """Row numbers of each episode, in the order of its steps;
+    episodes in the order in which they appear."""
     if num_rows == 0:
         return []
     order_of = {label: index for index, label in enumerate(dict.fromkeys(labels or ["0"]))}
@@ -308,13 +358,15 @@ def _episode_rows(num_rows: int, labels: list[str] | None, steps: AnyArray | Non
         if steps.dtype.kind not in "iu":
             raise InputError(f"the step column has dtype {steps.dtype}, expected integers.")
         order = np.lexsort((steps, episode))
-        jump = np.flatnonzero((np.diff(episode[order]) == 0) & (steps[order][1:] != steps[order][:-1] + 1))
+        jump = np.flatnonzero(
+            (np.diff(episode[order]) == 0) & (steps[order][1:] != steps[order][:-1] + 1)
+        )
         if jump.size:
             label = list(order_of)[episode[order][jump[0]]]
             before = steps[order][jump[0]]
             after = steps[order][jump[0] + 1]
             raise InputError(
-                f"episode {label} goes from step {before} to step {after}, expected {before + 1}: steps are "
-                "missing, doubled, or two episodes share a label."
+                f"episode {label} goes from step {before} to step {after}, expected {before + 1}: "
+                "steps are missing, doubled, or two episodes share a label."
             )
     return np.split(order, np.flatnonzero(np.diff(episode[order])) + 1)

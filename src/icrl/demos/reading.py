@@ -16,16 +16,19 @@ from icrl.types import AnyArray
 
 @contextmanager
 def reading(path: Path, kind: str) -> Iterator[None]:
-    """Turn whatever a parser raises on foreign or damaged bytes into an `InputError` that names the file."""
+    """Turn whatever a parser raises on foreign or damaged bytes into an
+    `InputError` that names the file."""
     try:
         yield
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     except FileNotFoundError as error:
         raise InputError(
-            f"{path}: no such file: check the spelling and the folder (relative paths begin at {Path.cwd()})."
+            f"{path}: no such file: check the spelling and the folder (relative paths begin at "
+            f"{Path.cwd()})."
         ) from error
-    # Parsers of damaged files raise anything from zlib.error to AssertionError; the reader's answer is one type.
+    # Parsers of damaged files raise anything from zlib.error to AssertionError;
+    # the reader's answer is one type.
     except Exception as error:
         reason = " ".join(str(error).split())[:200] or "no reason given"
         raise InputError(
@@ -89,7 +92,8 @@ def _parse_array(name: str, data: bytes) -> AnyArray:
     shape, _, dtype = read_header(stream)
     if dtype.hasobject:
         raise InputError(
-            f"{name} holds pickled Python objects, which are never loaded: save plain numeric arrays.",
+            f"{name} holds pickled Python objects, which are never loaded: save plain numeric "
+            "arrays.",
         )
     # The declared shape is held against the bytes there are before NumPy allocates it.
     declared = dtype.itemsize
@@ -97,7 +101,8 @@ def _parse_array(name: str, data: bytes) -> AnyArray:
         declared *= extent
     if declared != len(data) - stream.tell():
         raise InputError(
-            f"{name} declares shape {list(shape)} ({declared} bytes) but holds {len(data) - stream.tell()} bytes."
+            f"{name} declares shape {list(shape)} ({declared} bytes) but holds "
+            f"{len(data) - stream.tell()} bytes."
         )
     stream.seek(0)
     return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
@@ -105,4 +110,6 @@ def _parse_array(name: str, data: bytes) -> AnyArray:
 
 def require_extra(module: str, extra: str, path: Path) -> InputError:
     """The error for a format whose library is not installed."""
-    return InputError(f"{path}: reading or writing this needs {module}, an extra: pip install 'icrl[{extra}]'.")
+    return InputError(
+        f"{path}: reading or writing this needs {module}, an extra: pip install 'icrl[{extra}]'."
+    )

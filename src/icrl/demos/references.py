@@ -1,4 +1,5 @@
-"""Collecting demonstrations for real: the expert recorded, and expert and nominal agents scored beside it."""
+"""Collecting demonstrations for real: the expert recorded,
+and expert and nominal agents scored beside it."""
 
 import time
 from dataclasses import replace
@@ -41,24 +42,48 @@ def collect_with_references(
     command: str,
     console: Console,
 ) -> Demonstrations:
-    """Train experts and a nominal agent, record the experts into `out`, with the scores of all in its card."""
+    """Train experts and a nominal agent, record the experts into `out`,
+    with the scores of all in its card."""
     make_folder(out.parent)
     per_step = forward_steps(config)
     total = max(1, steps // per_step) * per_step  # whole forward steps, as `train_agent` makes them
-    with Progress(TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
-                  console=console) as progress:  # fmt: skip
-        expert_bar = progress.add_task(f"expert{'s' * (experts > 1)} (true constraint)", total=experts * total)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        console=console,
+    ) as progress:
+        expert_bar = progress.add_task(
+            f"expert{'s' * (experts > 1)} (true constraint)", total=experts * total
+        )
         nominal_bar = progress.add_task("nominal (no constraint)", total=total)
         started = time.perf_counter()
         demos, trainings = collect_demos(
-            scenario, config, steps, episodes, seed, lambda done: progress.update(expert_bar, completed=done), experts
+            scenario,
+            config,
+            steps,
+            episodes,
+            seed,
+            lambda done: progress.update(expert_bar, completed=done),
+            experts,
         )
         seconds = (time.perf_counter() - started) / experts
-        scores = [_score(scenario, made, config, seed + index, seconds) for index, made in enumerate(trainings)]
-        expert_score = scores[0] | {name: sum(score[name] for score in scores) / experts for name in _AVERAGED}
+        scores = [
+            _score(scenario, made, config, seed + index, seconds)
+            for index, made in enumerate(trainings)
+        ]
+        expert_score = scores[0] | {
+            name: sum(score[name] for score in scores) / experts for name in _AVERAGED
+        }
         started = time.perf_counter()
         nominal = train_agent(
-            scenario.task, None, config, steps, seed, lambda done: progress.update(nominal_bar, completed=done)
+            scenario.task,
+            None,
+            config,
+            steps,
+            seed,
+            lambda done: progress.update(nominal_bar, completed=done),
         )
         nominal_score = _score(scenario, nominal, config, seed, time.perf_counter() - started)
     card = {
@@ -73,7 +98,9 @@ def collect_with_references(
     return demos
 
 
-def _score(scenario: Scenario, training: Training, config: ForwardConfig, seed: int, seconds: float) -> dict[str, Any]:
+def _score(
+    scenario: Scenario, training: Training, config: ForwardConfig, seed: int, seconds: float
+) -> dict[str, Any]:
     policy = policy_of(training.agent, scenario.task, config)
     truth = evaluate_policy(scenario, policy, _EPISODES, seed)
     return {**truth._asdict(), "steps": training.steps, "episodes": _EPISODES, "seconds": seconds}

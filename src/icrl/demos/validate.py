@@ -12,7 +12,8 @@ def validate_demos(
     observation_names: tuple[str, ...] = (),
     action_names: tuple[str, ...] = (),
 ) -> None:
-    """Raise `InputError` unless shapes, dtypes, lengths and names agree and every real step is finite."""
+    """Raise `InputError` unless shapes, dtypes,
+    lengths and names agree and every real step is finite."""
     _validate_shapes(trajectories, discrete)
     _validate_lengths(trajectories)
     _validate_dtypes(trajectories, discrete)
@@ -46,14 +47,15 @@ def _validate_shapes(trajectories: Trajectories, discrete: bool) -> None:
         else:
             layout = "[episodes, steps, columns] of floats"
         raise InputError(
-            f"actions have shape {list(actions)}, expected {layout}: "
-            "continuous actions of one column are [episodes, steps, 1], discrete ones [episodes, steps]."
+            f"actions have shape {list(actions)}, expected {layout}: continuous actions of one "
+            "column are [episodes, steps, 1], discrete ones [episodes, steps]."
         )
     for name, shape in (("actions", actions[:2]), ("rewards", np.shape(trajectories.rewards))):
         if shape != observations[:2]:
             raise InputError(
-                f"{name} cover {list(shape)} [episodes, steps], observations {list(observations[:2])}: each pair is "
-                "(s_t, a_t), so drop the observation that follows the last action."
+                f"{name} cover {list(shape)} [episodes, steps], observations "
+                f"{list(observations[:2])}: each pair is (s_t, a_t), so drop the observation that "
+                "follows the last action."
             )
 
 
@@ -68,8 +70,9 @@ def _validate_lengths(trajectories: Trajectories) -> None:
     wrong = np.flatnonzero((lengths < 1) | (lengths > longest))
     if wrong.size:
         raise InputError(
-            f"episode {wrong[0]} has length {lengths[wrong[0]]}, expected 1 to {longest} (the steps in the arrays); "
-            f"{wrong.size} of {num} episodes are like this: drop empty episodes, keep whole ones."
+            f"episode {wrong[0]} has length {lengths[wrong[0]]}, expected 1 to {longest} (the "
+            f"steps in the arrays); {wrong.size} of {num} episodes are like this: drop empty "
+            "episodes, keep whole ones."
         )
 
 
@@ -77,24 +80,31 @@ def _validate_dtypes(trajectories: Trajectories, discrete: bool) -> None:
     for name in ("observations", "rewards") if discrete else ("observations", "actions", "rewards"):
         dtype = np.asarray(getattr(trajectories, name)).dtype
         if not np.issubdtype(dtype, np.floating):
-            raise InputError(f"{name} have dtype {dtype}, expected floats: convert them with .astype(float).")
+            raise InputError(
+                f"{name} have dtype {dtype}, expected floats: convert them with .astype(float)."
+            )
     dtype = np.asarray(trajectories.actions).dtype
     if discrete and not np.issubdtype(dtype, np.integer):
         raise InputError(
-            f"actions have dtype {dtype}, expected integers because they are discrete: convert them with .astype(int), "
-            "or give continuous actions as [episodes, steps, 1]."
+            f"actions have dtype {dtype}, expected integers because they are discrete: convert "
+            "them with .astype(int), or give continuous actions as [episodes, steps, 1]."
         )
 
 
 def _validate_names(kind: str, names: tuple[str, ...], width: int) -> None:
     if names and len(names) != width:
-        raise InputError(f"there are {len(names)} {kind} names for {width} columns: give one name per column, or none.")
+        raise InputError(
+            f"there are {len(names)} {kind} names for {width} columns: give one name per column, "
+            "or none."
+        )
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"the {kind} name {twice!r} stands for two columns: names must differ.")
 
 
-def _validate_finite(kind: str, values: AnyArray, trajectories: Trajectories, names: tuple[str, ...]) -> None:
+def _validate_finite(
+    kind: str, values: AnyArray, trajectories: Trajectories, names: tuple[str, ...]
+) -> None:
     values = np.asarray(values)
     if np.issubdtype(values.dtype, np.integer):
         return
@@ -112,7 +122,7 @@ def _validate_finite(kind: str, values: AnyArray, trajectories: Trajectories, na
     else:
         among = "in "
     raise InputError(
-        f"{kind}: {where} is {values[tuple(wrong[0])]}, expected a finite number; {len(wrong)} such values in all, "
-        f"{among}{len(np.unique(wrong[:, 0]))} of {len(values)} episodes: drop these episodes, or cut them before "
-        "the first such step."
+        f"{kind}: {where} is {values[tuple(wrong[0])]}, expected a finite number; {len(wrong)} "
+        f"such values in all, {among}{len(np.unique(wrong[:, 0]))} of {len(values)} episodes: drop "
+        "these episodes, or cut them before the first such step."
     )

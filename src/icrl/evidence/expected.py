@@ -1,7 +1,8 @@
 """What demonstrations earn from a like start: the yardstick of every agent.
 
-The likelihood has its partition function per start. A trajectory that earns no more than demonstrations do from where
-it starts needs no explanation; one that earns more by more than their own scatter does.
+The likelihood has its partition function per start. A trajectory that earns no more than
+demonstrations do from where it starts needs no explanation; one that earns more by more than their
+own scatter does.
 """
 
 from dataclasses import dataclass
@@ -39,7 +40,8 @@ class Expected:
     length: float
     """Mean length of demonstrations."""
     steps: int | None
-    """Returns are compared over so many first steps, where demonstrations are clips of longer episodes."""
+    """Returns are compared over so many first steps,
+    where demonstrations are clips of longer episodes."""
 
     @property
     def mean(self) -> float:
@@ -80,11 +82,13 @@ class Expected:
         """[M]: share of the way from chance to what demonstrations earn from there."""
         expected = self.from_starts(samples)
         returns = self.returns_of(samples)
-        way = np.maximum(expected - self.chance, self.scatter)  # chance may earn more than the demonstrations
+        # chance may earn more than the demonstrations
+        way = np.maximum(expected - self.chance, self.scatter)
         return np.asarray(1.0 + (returns - expected) / way)
 
     def paid(self, samples: Trajectories) -> FloatArray:
-        """[M, T]: what was earned beyond chance before each step, as a share of what demonstrations earn beyond it."""
+        """[M, T]: what was earned beyond chance before each step,
+        as a share of what demonstrations earn beyond it."""
         rewards = samples.rewards * samples.mask
         times = np.arange(rewards.shape[1])
         beyond = np.cumsum(rewards, axis=1) - rewards - self.chance_rate * times
@@ -98,7 +102,9 @@ def expected_of(demos: Trajectories, chance: Trajectories, horizon: int) -> Expe
     """The yardstick that demonstrations give, beside what an untrained agent does."""
     lengths = np.asarray(demos.lengths)
     longest = int(lengths.max())
-    clips = bool(longest < horizon and (lengths == longest).all() and chance.lengths.max() > longest)
+    clips = bool(
+        longest < horizon and (lengths == longest).all() and chance.lengths.max() > longest
+    )
     steps = None
     if clips:
         steps = longest
@@ -113,7 +119,9 @@ def expected_of(demos: Trajectories, chance: Trajectories, horizon: int) -> Expe
     if steps is not None:
         chance_returns = np.sum((chance.rewards * chance.mask)[:, :steps], axis=1)
     by_chance = float(np.mean(chance_returns))
-    least = _LEAST_SCATTER * max(abs(float(np.mean(returns)) - by_chance), float(np.std(chance_returns)))
+    least = _LEAST_SCATTER * max(
+        abs(float(np.mean(returns)) - by_chance), float(np.std(chance_returns))
+    )
     return Expected(
         starts=starts,
         used=used,
@@ -128,7 +136,8 @@ def expected_of(demos: Trajectories, chance: Trajectories, horizon: int) -> Expe
 
 
 def _best_kind(starts: FloatArray, returns: FloatArray) -> tuple[str, FloatArray]:
-    """Of three ways to foretell a demonstration's return from its start, the best on those left out; its errors."""
+    """Of three ways to foretell a demonstration's return from its start,
+    the best on those left out; its errors."""
     number = len(returns)
     by_mean = (returns - returns.mean()) * number / max(number - 1, 1)
     if number < _LEAST_SHOWN or starts.shape[1] == 0:

@@ -1,4 +1,5 @@
-"""`Evidence`: all that competent agents did so far, generation by generation, and how much of it needs explaining."""
+"""`Evidence`: all that competent agents did so far, generation by generation,
+and how much of it needs explaining."""
 
 from typing import NamedTuple
 
@@ -26,13 +27,17 @@ def add(evidence: Evidence | None, samples: Trajectories, generation: int) -> Ev
     numbers = np.full(samples.num_trajectories, generation, np.int64)
     if evidence is None:
         return Evidence(samples, numbers)
-    return Evidence(join([evidence.trajectories, samples]), np.concatenate([evidence.generations, numbers]))
+    return Evidence(
+        join([evidence.trajectories, samples]), np.concatenate([evidence.generations, numbers])
+    )
 
 
 def weights_of(evidence: Evidence, expected: Expected) -> FloatArray:
-    """[M]: how much each trajectory needs explaining; every generation has the same sum, all together have 1.
+    """[M]: how much each trajectory needs explaining;
+    every generation has the same sum, all together have 1.
 
-    w = sigmoid(2 (A/σ_D − 1)): one half where a trajectory out-earns demonstrations from a like start by their scatter.
+    w = sigmoid(2 (A/σ_D − 1)): one half where a trajectory out-earns demonstrations from a
+    like start by their scatter.
     """
     advantages = np.clip(expected.advantages(evidence.trajectories), -25.0, 25.0)
     weights = 1.0 / (1.0 + np.exp(-_STEEPNESS * (advantages - 1.0)))
@@ -43,7 +48,8 @@ def weights_of(evidence: Evidence, expected: Expected) -> FloatArray:
 
 
 def strength_of(evidence: Evidence, weights: FloatArray, expected: Expected) -> float:
-    """How much there is to explain, from 0 to 1: half for earning as much as demonstrations, half for earning more.
+    """How much there is to explain, from 0 to 1:
+    half for earning as much as demonstrations, half for earning more.
 
     Agents that earn less than demonstrations do other things for want of skill.
     """

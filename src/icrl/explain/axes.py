@@ -42,11 +42,17 @@ def axes_of(judged: Judged, ordered: list[int], most: int) -> list[Axis]:
             names = tuple(judged.names[choice] for choice in chosen)
             axes.append(Axis("action", chosen, np.arange(len(chosen), dtype=np.float64), names))
         else:
-            axes.append(Axis(judged.names[feature], np.array([feature]), _grid(judged.values[:, feature]), ()))
+            axes.append(
+                Axis(
+                    judged.names[feature], np.array([feature]), _grid(judged.values[:, feature]), ()
+                )
+            )
     return axes[:most]
 
 
-def zeta_over(constraint: LearnedConstraint, judged: Judged, first: Axis, second: Axis) -> FloatArray:
+def zeta_over(
+    constraint: LearnedConstraint, judged: Judged, first: Axis, second: Axis
+) -> FloatArray:
     """[k (second), k (first)]: mean ζ over recorded pairs with both features set."""
     pairs = _some(judged)
     n = len(pairs.actions)
@@ -66,7 +72,9 @@ def _with(constraint: LearnedConstraint, pairs: Pairs, axis: Axis, values: Float
     if not axis.choices:
         return with_feature(constraint.features, pairs, int(axis.features[0]), values)
     for number, feature in enumerate(axis.features):
-        pairs = with_feature(constraint.features, pairs, int(feature), (values == number).astype(np.float64))
+        pairs = with_feature(
+            constraint.features, pairs, int(feature), (values == number).astype(np.float64)
+        )
     return pairs
 
 
@@ -79,4 +87,6 @@ def _grid(values: FloatArray) -> FloatArray:
 
 def _some(judged: Judged) -> Pairs:
     chosen = balanced_indices(judged.forbidden, _PAIRS, np.random.default_rng(0))
-    return Pairs(observations=judged.pairs.observations[chosen], actions=judged.pairs.actions[chosen])
+    return Pairs(
+        observations=judged.pairs.observations[chosen], actions=judged.pairs.actions[chosen]
+    )

@@ -1,7 +1,8 @@
 """The best shape of each kind for a region of few axes.
 
-Every place i has a gain g_i: positive where ζ forbids, negative where it allows (`rules.py`). The best shape is the one
-whose places' gains sum to most. Walls around what is allowed are the best box for the gains with their sign turned.
+Every place i has a gain g_i: positive where ζ forbids, negative where it allows (`rules.py`). The
+best shape is the one whose places' gains sum to most. Walls around what is allowed are the best box
+for the gains with their sign turned.
 """
 
 import math
@@ -78,9 +79,11 @@ class Form(NamedTuple):
 
 
 def gains_of(parts: Sequence[BoolArray]) -> FloatArray:
-    """Gains of several sets of places, each of which counts alike; each is told what is forbidden in it [n].
+    """Gains of several sets of places, each of which counts alike;
+    each is told what is forbidden in it [n].
 
-    Within a set, what is forbidden and what is allowed count the same, however many places there are of either.
+    Within a set, what is forbidden and what is allowed count the same,
+    however many places there are of either.
     """
     found = []
     for forbidden in parts:
@@ -147,11 +150,14 @@ def _boxes(places: Places, numbers: list[int]) -> list[Form]:
 
 def _form(name: str, rule: Rule, numbers: list[int]) -> Form:
     conditions = _back(rule, numbers)
-    return Form(name, sum(thresholds_in(condition) for condition in conditions), Boxes((conditions,)))
+    return Form(
+        name, sum(thresholds_in(condition) for condition in conditions), Boxes((conditions,))
+    )
 
 
 def box(search: Search, gains: FloatArray) -> Rule:
-    """A condition on each feature, as far as it is worth it: each is improved in turn, given the others."""
+    """A condition on each feature, as far as it is worth it:
+    each is improved in turn, given the others."""
     features = range(search.values.shape[1])
     whole = [Condition(j, search.names[j], -math.inf, math.inf, False) for j in features]
     starts = []
@@ -235,7 +241,8 @@ def _best_split(column: FloatArray, gains: FloatArray) -> float:
 
 
 def _discs(places: Places, first: int, second: int) -> list[Form]:
-    """A disc where both features have the same unit; an ellipse; either from within or from without."""
+    """A disc where both features have the same unit; an ellipse;
+    either from within or from without."""
     found = []
     for inside in (True, False):
         gains = places.gains
@@ -244,18 +251,28 @@ def _discs(places: Places, first: int, second: int) -> list[Form]:
         if not (gains > 0).any():
             continue
         if _unit(places.names[first]) == _unit(places.names[second]):
-            found.append(Form("disc", 3, _round_disc(places, gains, (first, second), inside, even=True)))
-        found.append(Form("ellipse", 4, _round_disc(places, gains, (first, second), inside, even=False)))
+            found.append(
+                Form("disc", 3, _round_disc(places, gains, (first, second), inside, even=True))
+            )
+        found.append(
+            Form("ellipse", 4, _round_disc(places, gains, (first, second), inside, even=False))
+        )
     return found
 
 
 def _unit(name: str) -> str:
-    """What follows the first word of a name: east_m and north_m have the same unit, and x and y have none."""
+    """What follows the first word of a name:
+    east_m and north_m have the same unit, and x and y have none."""
     return name.partition("_")[2]
 
 
-def _round_disc(places: Places, gains: FloatArray, features: tuple[int, int], inside: bool, *, even: bool) -> Disc:
-    """A centre by pattern search; the best radius follows from it. Then rounder numbers that are as good."""
+def _round_disc(
+    places: Places, gains: FloatArray, features: tuple[int, int], inside: bool, *, even: bool
+) -> Disc:
+    """A centre by pattern search; the best radius follows from it.
+
+    Then rounder numbers that are as good.
+    """
     columns = places.values[:, list(features)]
     chosen = columns[gains > 0]
     extent = np.maximum(np.ptp(chosen, axis=0), 1e-12)
@@ -297,7 +314,9 @@ def _rounded(places: Places, exact: Disc) -> Disc:
     """The numbers with the fewest decimals that say the same."""
     goal = places.gain(exact) - _ROUND
     for finer in range(_MOST_DIGITS):
-        size = [10.0 ** (math.floor(math.log10(max(radius, 1e-300))) - finer) for radius in exact.radii]
+        size = [
+            10.0 ** (math.floor(math.log10(max(radius, 1e-300))) - finer) for radius in exact.radii
+        ]
         centre = (_nearest(exact.centre[0], size[0]), _nearest(exact.centre[1], size[1]))
         radii = (_nearest(exact.radii[0], size[0]), _nearest(exact.radii[1], size[1]))
         rounder = exact._replace(centre=centre, radii=radii)
@@ -312,7 +331,8 @@ def _nearest(value: float, step: float) -> float:
 
 
 def _arcs(places: Places, first: int, second: int, numbers: list[int]) -> list[Form]:
-    """Part of a turn, alone or with a limit on a third feature, where two features are cosine and sine."""
+    """Part of a turn, alone or with a limit on a third feature,
+    where two features are cosine and sine."""
     stem = turning(places.names[first], places.names[second])
     if stem is None:
         return []
@@ -371,7 +391,9 @@ def _named(places: Places, blocks: list[tuple[int, ...]], numbers: list[int]) ->
                 found.append(Form("names with names", 2, Where(part, zone)))
         if numbers:
             for form in _boxes(inside, numbers):
-                found.append(Form(f"{form.name} for names", form.numbers + 1, Where(form.shape, zone)))
+                found.append(
+                    Form(f"{form.name} for names", form.numbers + 1, Where(form.shape, zone))
+                )
     return found
 
 

@@ -1,4 +1,5 @@
-"""The pairs that an explanation rests on, as ζ judges them: what the demonstrations and the run's agents did."""
+"""The pairs that an explanation rests on, as ζ judges them:
+what the demonstrations and the run's agents did."""
 
 from dataclasses import dataclass, replace
 
@@ -37,11 +38,13 @@ class Judged:
     pairs: Pairs
     """The same pairs as the constraint takes them."""
     paid: BoolArray | None = None
-    """[n]: of an episode that pays enough to ask why the expert does not do likewise; None: all are"""
+    """[n]: of an episode that pays enough to ask why the expert does not
+    do likewise; None: all are"""
 
     @property
     def flags(self) -> BoolArray:
-        """[d]: a number that is only ever 0 or 1, such as one of a set of states; nothing lies between."""
+        """[d]: a number that is only ever 0 or 1, such as one of a set of states;
+        nothing lies between."""
         return flag_columns(self.choices, self.values)
 
     def judged_as(self, forbidden: BoolArray) -> "Judged":
@@ -59,11 +62,14 @@ class Judged:
         return np.asarray(self.episodes >= 0)
 
 
-def judge_pairs(constraint: LearnedConstraint, demos: Trajectories, visited: Visited | None) -> Judged:
+def judge_pairs(
+    constraint: LearnedConstraint, demos: Trajectories, visited: Visited | None
+) -> Judged:
     """What ζ says of the demonstrations and of where the agents went.
 
-    Without a record of the agents, copies of demonstrated pairs with one feature moved stand in for them, so that there
-    is something that ζ forbids; they are nobody's doing and count as no evidence.
+    Without a record of the agents, copies of demonstrated pairs with one feature moved stand
+    in for them, so that there is something that ζ forbids; they are nobody's doing and count
+    as no evidence.
     """
     features = constraint.features
     expert = pairs_of(demos, max(1, demos.num_steps // MOST_DEMO_PAIRS))
@@ -84,18 +90,23 @@ def judge_pairs(constraint: LearnedConstraint, demos: Trajectories, visited: Vis
 
 
 def _paid(visited: Visited, demos: Trajectories) -> BoolArray:
-    """[n]: the pair's episode earns at least a fifth of what the mean demonstration earns (all, if nothing is known of
-    what those earn). An expert has no reason to do what pays nothing, allowed or not."""
+    """[n]: the pair's episode earns at least a fifth of what the mean demonstration earns (all,
+    if nothing is known of what those earn). An expert has no reason to do what pays nothing,
+    allowed or not."""
     expert = float(np.mean(demos.returns))
     enough = (
-        visited.returns >= expert - (1 - PAYS) * abs(expert) if expert != 0 else np.ones(len(visited.returns), bool)
+        visited.returns >= expert - (1 - PAYS) * abs(expert)
+        if expert != 0
+        else np.ones(len(visited.returns), bool)
     )
     return np.asarray(enough[visited.episodes])
 
 
 def choice_columns(features: Features) -> BoolArray:
     """[f]: which features are choices of a discrete action."""
-    return np.array([features.discrete and column >= features.num_observations for column in features.columns])
+    return np.array(
+        [features.discrete and column >= features.num_observations for column in features.columns]
+    )
 
 
 def flag_columns(choices: BoolArray, values: FloatArray) -> BoolArray:
@@ -104,13 +115,17 @@ def flag_columns(choices: BoolArray, values: FloatArray) -> BoolArray:
 
 
 def feature_values(features: Features, observations: AnyArray, actions: AnyArray) -> FloatArray:
-    """[s, a][columns] as ζ is given them, but not clipped: [n, o], [n, a] (or [n]) -> [n, f] float64."""
+    """[s, a][columns] as ζ is given them, but not clipped:
+    [n, o], [n, a] (or [n]) -> [n, f] float64."""
     acts = actions[:, None] == np.arange(features.num_actions) if features.discrete else actions
-    return np.concatenate([observations, acts], axis=1).astype(np.float64)[:, list(features.columns)]
+    return np.concatenate([observations, acts], axis=1).astype(np.float64)[
+        :, list(features.columns)
+    ]
 
 
 def with_feature(features: Features, pairs: Pairs, index: int, values: FloatArray) -> Pairs:
-    """The pairs with feature `index` set to `values` [n]; a choice is set by taking it where the value is 1."""
+    """The pairs with feature `index` set to `values` [n];
+    a choice is set by taking it where the value is 1."""
     column, width = features.columns[index], features.num_observations
     observations, actions = pairs.observations.copy(), pairs.actions.copy()
     if column < width:
@@ -123,7 +138,8 @@ def with_feature(features: Features, pairs: Pairs, index: int, values: FloatArra
 
 
 def moved_copies(features: Features, pairs: Pairs) -> Pairs:
-    """Copies of pairs, each with one feature drawn evenly from a range wider than the data (within ζ's bounds)."""
+    """Copies of pairs, each with one feature drawn evenly from a range wider than the
+    data (within ζ's bounds)."""
     rng = np.random.default_rng(0)
     values = feature_values(features, pairs.observations, pairs.actions)
     low, high = values.min(axis=0), values.max(axis=0)
@@ -140,14 +156,18 @@ def moved_copies(features: Features, pairs: Pairs) -> Pairs:
 
 
 def influence(constraint: LearnedConstraint, judged: Judged, most_pairs: int = 2_000) -> FloatArray:
-    """How much each feature matters to ζ: the share of judgements that flip when its values are shuffled. -> [d].
+    """How much each feature matters to ζ: the share of judgements that flip when its
+    values are shuffled. -> [d].
 
-    Half of the pairs (at most) are forbidden ones, so that a constraint that forbids little is not thought to ignore
-    everything. A discrete action is shuffled as one, and its choices share the number.
+    Half of the pairs (at most) are forbidden ones, so that a constraint that forbids little is
+    not thought to ignore everything. A discrete action is shuffled as one, and its choices
+    share the number.
     """
     rng = np.random.default_rng(0)
     chosen = balanced_indices(judged.forbidden, most_pairs, rng)
-    pairs = Pairs(observations=judged.pairs.observations[chosen], actions=judged.pairs.actions[chosen])
+    pairs = Pairs(
+        observations=judged.pairs.observations[chosen], actions=judged.pairs.actions[chosen]
+    )
     before = judged.forbidden[chosen]
     shares = np.zeros(len(judged.names))
     for index in range(len(shares)):
@@ -155,13 +175,16 @@ def influence(constraint: LearnedConstraint, judged: Judged, most_pairs: int = 2
         if judged.choices[index]:
             moved = Pairs(observations=pairs.observations, actions=pairs.actions[order])
         else:
-            moved = with_feature(constraint.features, pairs, index, judged.values[chosen[order], index])
+            moved = with_feature(
+                constraint.features, pairs, index, judged.values[chosen[order], index]
+            )
         shares[index] = np.mean(before == constraint.is_feasible(moved.observations, moved.actions))
     return shares
 
 
 def balanced_indices(forbidden: BoolArray, most: int, rng: np.random.Generator) -> IntArray:
-    """Up to `most` indices, half of them (as far as there are any) of forbidden pairs, half of allowed ones."""
+    """Up to `most` indices, half of them (as far as there are any) of forbidden pairs,
+    half of allowed ones."""
     parts = []
     for kind in (np.flatnonzero(forbidden), np.flatnonzero(~forbidden)):
         parts.append(rng.permutation(kind)[: most // 2])

@@ -1,4 +1,5 @@
-"""What a rule that was found leaves open: its wall with all caution and with none, and which rules came next."""
+"""What a rule that was found leaves open: its wall with all caution and with none,
+and which rules came next."""
 
 import math
 from typing import Any, NamedTuple
@@ -9,7 +10,8 @@ from icrl.explain.rules import Explanation, explain_region
 
 
 class OpenWall(NamedTuple):
-    """The same form, at full caution and at none: between the two the data cannot say where the wall is."""
+    """The same form, at full caution and at none:
+    between the two the data cannot say where the wall is."""
 
     cautious: str
     lenient: str | None
@@ -27,11 +29,13 @@ class Rival(NamedTuple):
     refuted: float
     vetoed: bool
     kept: float | None = None
-    """Share of what agents earn beyond demonstrations that they keep while they obey it; None: nobody tried."""
+    """Share of what agents earn beyond demonstrations that they keep while they
+    obey it; None: nobody tried."""
 
 
 def open_wall(constraint: LearnedConstraint, judged: Judged, rule: Explanation) -> OpenWall | None:
-    """The form of `rule` at both ends of caution; None: ζ has no caution, or names have no between."""
+    """The form of `rule` at both ends of caution;
+    None: ζ has no caution, or names have no between."""
     region = constraint.region
     if region is None or all(axis.categorical for axis in region.axes):
         return None
@@ -61,7 +65,18 @@ def _rival(told: Any) -> Rival | None:
     if told.get("kept") is not None:
         numbers.append(told["kept"])
     for number in numbers:
-        if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, int | float)
+            or not math.isfinite(number)
+        ):
             return None
     score, explained, refuted, *kept = (float(number) for number in numbers)
-    return Rival(told["axes"], score, explained, refuted, told.get("vetoed") is True, kept[0] if kept else None)
+    return Rival(
+        told["axes"],
+        score,
+        explained,
+        refuted,
+        told.get("vetoed") is True,
+        kept[0] if kept else None,
+    )

@@ -1,4 +1,5 @@
-"""Maps of a region in its own axes: what it forbids at its caution, and what it would forbid at none."""
+"""Maps of a region in its own axes: what it forbids at its caution,
+and what it would forbid at none."""
 
 from typing import NamedTuple
 
@@ -59,7 +60,8 @@ def maps_of(constraint: LearnedConstraint, judged: Judged) -> tuple[RegionMap, .
 
 
 def _order(constraint: LearnedConstraint) -> list[int]:
-    """Which axes lie along x, along y, and in layers: numbers before names, an angle's cosine and sine together."""
+    """Which axes lie along x, along y, and in layers:
+    numbers before names, an angle's cosine and sine together."""
     region = constraint.region
     assert region is not None
     order = sorted(range(len(region.axes)), key=lambda place: region.axes[place].categorical)

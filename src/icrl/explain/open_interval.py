@@ -1,14 +1,18 @@
-"""Where else a threshold could lie: the interval that the data leave open, and where ζ itself turns.
+"""Where else a threshold could lie: the interval that the data leave open,
+and where ζ itself turns.
 
 For a rule `f <= t: forbidden` (mirrored for `f > t`):
 
-- the *proven* end is the lowest f of the demonstrations. They obey the constraint, so t lies below it;
-- the *needed* end is the lowest t that still explains the evidence. An episode is *flagged* if it earns at least a
-  fifth of what demonstrations earn (the expert has no reason to do what pays nothing, so that needs no explanation) and
-  ζ forbids at least a tenth of its recorded steps. A threshold *explains* it if the episode crosses it at least once.
-  The needed end is the lowest t that explains 95 % of the flagged episodes: any lower, and agents would have been
-  flagged that never touch what is forbidden. In the likelihood of the paper one forbidden step makes a trajectory
-  impossible, so all thresholds between the two ends explain the same episodes: which it is, the data cannot say.
+- the *proven* end is the lowest f of the demonstrations.
+  They obey the constraint, so t lies below it;
+- the *needed* end is the lowest t that still explains the evidence. An episode is *flagged* if it
+  earns at least a fifth of what demonstrations earn (the expert has no reason to do what pays
+  nothing, so that needs no explanation) and ζ forbids at least a tenth of its recorded steps. A
+  threshold *explains* it if the episode crosses it at least once. The needed end is the lowest t
+  that explains 95 % of the flagged episodes: any lower, and agents would have been flagged that
+  never touch what is forbidden. In the likelihood of the paper one forbidden step makes a
+  trajectory impossible, so all thresholds between the two ends explain the same episodes: which it
+  is, the data cannot say.
 """
 
 import math
@@ -31,7 +35,8 @@ _TURN_SPREAD = 0.05
 
 
 class OpenInterval(NamedTuple):
-    """From `low` to `high` any threshold explains the data; an end is None where nothing bounds it."""
+    """From `low` to `high` any threshold explains the data;
+    an end is None where nothing bounds it."""
 
     low: float | None
     high: float | None
@@ -41,15 +46,18 @@ class OpenInterval(NamedTuple):
     """The extreme that the evidence needs; None: no episode is flagged."""
     flagged_episodes: int
     bulk: float | None
-    """Beyond this lie 95 % of the flagged episodes' recorded steps that pass the demonstrations' extreme."""
+    """Beyond this lie 95 % of the flagged episodes' recorded steps that pass
+    the demonstrations' extreme."""
     agents_between: int
     """Recorded steps of agents between the two ends."""
     gap: tuple[float, float] | None
-    """The widest stretch between the ends where neither agents nor expert were seen (at least a tenth of it)."""
+    """The widest stretch between the ends where neither agents nor expert were seen
+    (at least a tenth of it)."""
 
     @property
     def contradictory(self) -> bool:
-        """What the evidence needs lies beyond what the demonstrations prove: no threshold serves both."""
+        """What the evidence needs lies beyond what the demonstrations prove:
+        no threshold serves both."""
         return self.low is not None and self.high is not None and self.low > self.high
 
 
@@ -73,7 +81,9 @@ def open_interval(judged: Judged, condition: Condition) -> OpenInterval:
         flagged_episodes=len(flagged),
         bulk=sign * float(np.quantile(steps, EXPLAINED)) if len(steps) else None,
         agents_between=int(np.sum(between & judged.by_agents)),
-        gap=None if gap is None else (min(sign * gap[0], sign * gap[1]), max(sign * gap[0], sign * gap[1])),
+        gap=None
+        if gap is None
+        else (min(sign * gap[0], sign * gap[1]), max(sign * gap[0], sign * gap[1])),
     )
 
 
@@ -96,10 +106,14 @@ def _widest_gap(column: FloatArray, low: float, high: float) -> tuple[float, flo
     return (start, end) if end - start >= 0.1 * (high - low) else None
 
 
-def turning_zone(constraint: LearnedConstraint, judged: Judged, condition: Condition) -> tuple[float, float] | None:
-    """Where ζ crosses its threshold along the rule's feature, all else as recorded: the middle 90 % of the crossings.
+def turning_zone(
+    constraint: LearnedConstraint, judged: Judged, condition: Condition
+) -> tuple[float, float] | None:
+    """Where ζ crosses its threshold along the rule's feature, all else as recorded:
+    the middle 90 % of the crossings.
 
-    Of several crossings of one pair the one nearest to the rule's threshold counts; None: hardly any pair has one.
+    Of several crossings of one pair the one nearest to the rule's threshold counts;
+    None: hardly any pair has one.
     """
     chosen = balanced_indices(judged.forbidden, _TURN_PAIRS, np.random.default_rng(0))
     column = judged.values[:, condition.feature]
@@ -109,12 +123,18 @@ def turning_zone(constraint: LearnedConstraint, judged: Judged, condition: Condi
         return None
     step = grid[1] - grid[0]
     fine = np.linspace(crossings.min() - step, crossings.max() + step, _TURN_POINTS)
-    low, high = np.quantile(_crossings(constraint, judged, condition, chosen, fine), [_TURN_SPREAD, 1 - _TURN_SPREAD])
+    low, high = np.quantile(
+        _crossings(constraint, judged, condition, chosen, fine), [_TURN_SPREAD, 1 - _TURN_SPREAD]
+    )
     return float(low), float(high)
 
 
 def _crossings(
-    constraint: LearnedConstraint, judged: Judged, condition: Condition, chosen: IntArray, grid: FloatArray
+    constraint: LearnedConstraint,
+    judged: Judged,
+    condition: Condition,
+    chosen: IntArray,
+    grid: FloatArray,
 ) -> FloatArray:
     """Where on the grid the judgement of each of the chosen pairs turns, if it does."""
     pairs = Pairs(
@@ -122,8 +142,12 @@ def _crossings(
         actions=np.repeat(judged.pairs.actions[chosen], len(grid), axis=0),
     )  # [pairs * points, .]
     moved = with_feature(constraint.features, pairs, condition.feature, np.tile(grid, len(chosen)))
-    feasible = constraint.is_feasible(moved.observations, moved.actions).reshape(len(chosen), len(grid))
+    feasible = constraint.is_feasible(moved.observations, moved.actions).reshape(
+        len(chosen), len(grid)
+    )
     threshold = condition.high if condition.low == -math.inf else condition.low
     middles = (grid[1:] + grid[:-1]) / 2
     turns = [middles[row[1:] != row[:-1]] for row in feasible]
-    return np.array([found[np.argmin(np.abs(found - threshold))] for found in turns if len(found)], np.float64)
+    return np.array(
+        [found[np.argmin(np.abs(found - threshold))] for found in turns if len(found)], np.float64
+    )

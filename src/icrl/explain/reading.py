@@ -1,4 +1,5 @@
-"""All that is said of a constraint: its rules, the interval left open, what matters to ζ, and the slices to draw."""
+"""All that is said of a constraint: its rules, the interval left open, what matters to ζ,
+and the slices to draw."""
 
 import math
 from collections.abc import Sequence
@@ -31,7 +32,8 @@ class Reading(NamedTuple):
 
     judged: Judged
     rule: Explanation | None
-    """The shortest rule that fits, or the best that does not; None: ζ forbids none, or all, of the pairs."""
+    """The shortest rule that fits, or the best that does not;
+    None: ζ forbids none, or all, of the pairs."""
     longer: Explanation | None
     """A longer rule that agrees better by 0.01 or more."""
     interval: OpenInterval | None
@@ -55,9 +57,13 @@ class Reading(NamedTuple):
 
 
 def read_constraint(
-    constraint: LearnedConstraint, demos: Trajectories, visited: Visited | None, features: Sequence[str] = ()
+    constraint: LearnedConstraint,
+    demos: Trajectories,
+    visited: Visited | None,
+    features: Sequence[str] = (),
 ) -> Reading:
-    """Distil ζ into rules, and cut slices along `features` (none given: those of the rule, then those that matter)."""
+    """Distil ζ into rules, and cut slices along `features`
+    (none given: those of the rule, then those that matter)."""
     check_fits(constraint, demos, "the demonstrations")
     judged = judge_pairs(constraint, demos, visited)
     if constraint.region is None:
@@ -71,9 +77,13 @@ def read_constraint(
     condition = threshold_of(rule) if rule is not None and rule.fits else None
     interval = None if condition is None else open_interval(judged, condition)
     turning = None if condition is None else turning_zone(constraint, judged, condition)
-    ordered = [find_feature(judged, name) for name in features] or _worth_seeing(rule, judged, shares)
+    ordered = [find_feature(judged, name) for name in features] or _worth_seeing(
+        rule, judged, shares
+    )
     named = set() if rule is None else set(features_of(rule.shape))
-    shown = [index for index in ordered if features or index in named or shares[index] >= MATTERS] or ordered[:1]
+    shown = [
+        index for index in ordered if features or index in named or shares[index] >= MATTERS
+    ] or ordered[:1]
     limits = None
     if condition is not None and interval is not None and condition.feature == ordered[0]:
         limits = close_up(judged, condition, interval, turning)
@@ -95,7 +105,9 @@ def read_constraint(
         influence=shares,
         slices=tuple(slice_along(constraint, judged, index) for index in shown[:_MOST_SLICES]),
         zoom=None if limits is None else slice_along(constraint, judged, ordered[0], limits),
-        plane=plane_over(constraint, judged, numbers[0], numbers[1], limits) if len(numbers) > 1 else None,
+        plane=plane_over(constraint, judged, numbers[0], numbers[1], limits)
+        if len(numbers) > 1
+        else None,
         recorded=visited is not None,
         maps=maps,
         wall=wall,
@@ -105,7 +117,12 @@ def read_constraint(
 
 def threshold_of(rule: Explanation | None) -> Condition | None:
     """The condition of a rule that is one threshold on one number."""
-    if rule is None or len(rule.rules) != 1 or len(rule.rules[0]) != 1 or not rule.rules[0][0].one_sided:
+    if (
+        rule is None
+        or len(rule.rules) != 1
+        or len(rule.rules[0]) != 1
+        or not rule.rules[0][0].one_sided
+    ):
         return None
     return rule.rules[0][0]
 
@@ -114,12 +131,15 @@ def check_fits(constraint: LearnedConstraint, trajectories: Trajectories, what: 
     """Raise `InputError` unless the constraint can judge these pairs."""
     features = constraint.features
     width = trajectories.observations.shape[2]
-    actions = "discrete" if trajectories.actions.ndim == 2 else f"{trajectories.actions.shape[2]} numbers"
+    actions = (
+        "discrete" if trajectories.actions.ndim == 2 else f"{trajectories.actions.shape[2]} numbers"
+    )
     wanted = "discrete" if features.discrete else f"{features.num_actions} numbers"
     if width != features.num_observations or actions != wanted:
         raise InputError(
-            f"the constraint judges observations of {features.num_observations} numbers and actions that are {wanted}; "
-            f"{what} have {width} and {actions}. Give those of the task that it was learned on, with --demos."
+            f"the constraint judges observations of {features.num_observations} numbers and "
+            f"actions that are {wanted}; {what} have {width} and {actions}. Give those of the task "
+            "that it was learned on, with --demos."
         )
 
 
@@ -138,9 +158,13 @@ def verdict_on(rule: Explanation | None) -> str:
 
 
 def close_up(
-    judged: Judged, condition: Condition, interval: OpenInterval, turning: tuple[float, float] | None
+    judged: Judged,
+    condition: Condition,
+    interval: OpenInterval,
+    turning: tuple[float, float] | None,
 ) -> tuple[float, float] | None:
-    """Limits around the rule's threshold that show where ζ turns and demonstrations begin; None: the whole does."""
+    """Limits around the rule's threshold that show where ζ turns and demonstrations begin;
+    None: the whole does."""
     threshold = condition.high if condition.low == -math.inf else condition.low
     points = [threshold, interval.proven, *(turning or ())]
     data = judged.values[:, condition.feature]
@@ -150,7 +174,8 @@ def close_up(
 
 
 def _worth_seeing(rule: Explanation | None, judged: Judged, shares: FloatArray) -> list[int]:
-    """The features of the rule, then all others by how much they matter; of the choices of an action only the first."""
+    """The features of the rule, then all others by how much they matter;
+    of the choices of an action only the first."""
     named = [] if rule is None else features_of(rule.shape)
     ordered = dict.fromkeys(named + [int(index) for index in np.argsort(-shares, kind="stable")])
     choices = [index for index in ordered if judged.choices[index]]

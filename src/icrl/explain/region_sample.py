@@ -1,7 +1,7 @@
 """An even sample of a region's box: what ζ says where nobody need have been.
 
-The box is the range of the recorded data along each axis of numbers, as far as the region's grid reaches. Of a cosine
-and a sine it is the circle that they lie on.
+The box is the range of the recorded data along each axis of numbers, as far as the region's grid
+reaches. Of a cosine and a sine it is the circle that they lie on.
 """
 
 import itertools
@@ -15,7 +15,9 @@ from icrl.types import BoolArray, FloatArray
 POINTS = 6_000
 
 
-def even_sample(constraint: LearnedConstraint, values: FloatArray, seed: int = 0) -> tuple[FloatArray, BoolArray]:
+def even_sample(
+    constraint: LearnedConstraint, values: FloatArray, seed: int = 0
+) -> tuple[FloatArray, BoolArray]:
     """[m, d] places of the box that `values` [n, d] span, and [m]: forbidden there.
 
     Features beyond the region's axes are 0: it does not look at them.
@@ -45,7 +47,11 @@ def _circles(constraint: LearnedConstraint) -> list[tuple[int, int]]:
     names = constraint.features.names
     numbers = [axis.columns[0] for axis in constraint.region.axes if not axis.categorical]
     pairs = itertools.permutations(numbers, 2)
-    return [(first, second) for first, second in pairs if turning(names[first], names[second]) is not None]
+    return [
+        (first, second)
+        for first, second in pairs
+        if turning(names[first], names[second]) is not None
+    ]
 
 
 def forbidden_at(constraint: LearnedConstraint, values: FloatArray) -> BoolArray:

@@ -1,9 +1,11 @@
 """Short rules that say what ζ forbids, each with its fidelity to ζ and its support in the data.
 
-A rule agrees with ζ as far as it forbids what ζ forbids and allows what ζ allows. Both count the same, however many
-pairs there are of each: balanced agreement = ½ (share of ζ's forbidden pairs that the rule forbids + share of ζ's
-allowed pairs that it allows) = ½ + Σ g_i over the pairs i that the rule forbids, with g_i = ½ / #forbidden where ζ
-forbids and −½ / #allowed where it allows. A sum: the best threshold is a prefix sum, the best interval a maximal run.
+A rule agrees with ζ as far as it forbids what ζ forbids and allows what ζ allows.
+
+Both count the same, however many pairs there are of each: balanced agreement = ½ (share of ζ's
+forbidden pairs that the rule forbids + share of ζ's allowed pairs that it allows) = ½ + Σ g_i over
+the pairs i that the rule forbids, with g_i = ½ / #forbidden where ζ forbids and −½ / #allowed where
+it allows. A sum: the best threshold is a prefix sum, the best interval a maximal run.
 """
 
 import math
@@ -87,12 +89,16 @@ class Explanation(NamedTuple):
         return str(self.shape)
 
 
-def explain_region(constraint: LearnedConstraint, judged: Judged, form: str | None = None) -> list[Explanation]:
-    """The best shapes for a region, from the one to be said to longer ones that agree better; of one `form` alone.
+def explain_region(
+    constraint: LearnedConstraint, judged: Judged, form: str | None = None
+) -> list[Explanation]:
+    """The best shapes for a region, from the one to be said to longer ones that agree better;
+    of one `form` alone.
 
-    Shapes are chosen on half of the recorded pairs and an even sample of the region's box, and measured on the other
-    half and another sample. To be said is the shape with the highest agreement, the lower of the two, less 0.02 for
-    every number that it takes. Empty where ζ forbids nothing, or everything, in both.
+    Shapes are chosen on half of the recorded pairs and an even sample of the region's box, and
+    measured on the other half and another sample. To be said is the shape with the highest
+    agreement, the lower of the two, less 0.02 for every number that it takes. Empty where ζ forbids
+    nothing, or everything, in both.
     """
     assert constraint.region is not None
     rng = np.random.default_rng(0)
@@ -132,18 +138,25 @@ def _worth_saying(found: list[tuple[Form, Explanation]]) -> list[Explanation]:
 
 
 def explain_rules(judged: Judged) -> list[Explanation]:
-    """The best rule of each form, from the shortest: threshold, interval, box of two features, list of up to three.
+    """The best rule of each form, from the shortest:
+    threshold, interval, box of two features, list of up to three.
 
-    Empty where ζ forbids none, or all, of the pairs. Rules are chosen on one half of the pairs, drawn at random, and
-    their fidelity is measured on the other. A form that is no better than a shorter one by `WORTH` is left out.
+    Empty where ζ forbids none, or all, of the pairs. Rules are chosen on one half of the pairs,
+    drawn at random, and their fidelity is measured on the other. A form that is no better than a
+    shorter one by `WORTH` is left out.
     """
     rng = np.random.default_rng(0)
     order = rng.permutation(len(judged.forbidden))
     first, measured_on = order[::2], order[1::2]
-    if any(judged.forbidden[half].all() or not judged.forbidden[half].any() for half in (first, measured_on)):
+    if any(
+        judged.forbidden[half].all() or not judged.forbidden[half].any()
+        for half in (first, measured_on)
+    ):
         return []
     chosen_on = first[balanced_indices(judged.forbidden[first], MOST_PAIRS, rng)]
-    search = Search(judged.names, judged.choices, judged.values[chosen_on], judged.forbidden[chosen_on])
+    search = Search(
+        judged.names, judged.choices, judged.values[chosen_on], judged.forbidden[chosen_on]
+    )
     forms: dict[str, Callable[[], tuple[Rule, ...]]] = {
         "threshold": lambda: ((search.best(search.threshold, search.gains),),),
         "interval": lambda: ((search.best(search.interval, search.gains),),),
@@ -155,17 +168,26 @@ def explain_rules(judged: Judged) -> list[Explanation]:
         rules = clear_of_demos(find(), judged) if form == "threshold" else find()
         if not found or search.gain_of_any(rules) >= search.gain_of_any(found[-1].rules) + WORTH:
             shape = Boxes(rules)
-            found.append(Explanation(form, shape, fidelity(shape, judged, measured_on), support(shape, judged)))
+            found.append(
+                Explanation(
+                    form, shape, fidelity(shape, judged, measured_on), support(shape, judged)
+                )
+            )
         if found[-1].fidelity.balanced_agreement > 1 - WORTH:
             break  # nothing longer can be worth it
     return found
 
 
 def clear_of_demos(rules: tuple[Rule, ...], judged: Judged) -> tuple[Rule, ...]:
-    """A threshold that was rounded into the demonstrations, put back where ζ, which allows them all, forbids."""
+    """A threshold that was rounded into the demonstrations, put back where ζ,
+    which allows them all, forbids."""
     ((condition,),) = rules
     column, expert = judged.values[:, condition.feature], judged.by_expert
-    if not condition.one_sided or judged.forbidden[expert].any() or not condition.holds(judged.values)[expert].any():
+    if (
+        not condition.one_sided
+        or judged.forbidden[expert].any()
+        or not condition.holds(judged.values)[expert].any()
+    ):
         return rules
     below = condition.low == -math.inf
     edge = column[expert].min() if below else column[expert].max()
@@ -207,7 +229,8 @@ def fidelity(shape: Shape, judged: Judged, measured_on: IntArray) -> Fidelity:
 
 
 def _balanced(said: BoolArray, zeta: BoolArray) -> float:
-    """½ (share of the forbidden that is said to be + share of the allowed that is); plain where all is alike."""
+    """½ (share of the forbidden that is said to be + share of the allowed that is);
+    plain where all is alike."""
     kinds = [kind for kind in (zeta, ~zeta) if kind.any()]
     return float(np.mean([np.mean(said[kind] == zeta[kind]) for kind in kinds]))
 
@@ -217,4 +240,6 @@ def support(shape: Shape, judged: Judged) -> Support:
     said = shape.holds(judged.values)
     expert = judged.by_expert
     agents = judged.by_agents
-    return Support(int(said[expert].sum()), int(expert.sum()), int(said[agents].sum()), int(agents.sum()))
+    return Support(
+        int(said[expert].sum()), int(expert.sum()), int(said[agents].sum()), int(agents.sum())
+    )

@@ -1,6 +1,8 @@
-"""Exact search for the best threshold and the best interval of a feature; boxes and lists are grown from these.
+"""Exact search for the best threshold and the best interval of a feature;
+boxes and lists are grown from these.
 
-Every pair i has a gain g_i (see `rules.py`); the best condition is the one whose pairs' gains sum to most.
+Every pair i has a gain g_i (see `rules.py`);
+the best condition is the one whose pairs' gains sum to most.
 """
 
 import math
@@ -15,12 +17,14 @@ from icrl.types import BoolArray, FloatArray, IntArray
 WORTH = 0.01
 """A longer form must add this much balanced agreement to be preferred."""
 _PLATEAU = 0.001
-"""Bounds whose agreement is this close to the best are as good: of their middle half the roundest is taken."""
+"""Bounds whose agreement is this close to the best are as good:
+of their middle half the roundest is taken."""
 _MOST_RULES, _MOST_STARTS, _SWEEPS = 3, 6, 4
 
 
 class Condition(NamedTuple):
-    """low < feature <= high; for a choice of a discrete action: it is taken (0.5 < value) or not."""
+    """low < feature <= high; for a choice of a discrete action:
+    it is taken (0.5 < value) or not."""
 
     feature: int
     """Index into the names."""
@@ -34,7 +38,9 @@ class Condition(NamedTuple):
     @property
     def one_sided(self) -> bool:
         """A threshold on a number."""
-        return not self.choice and not self.flag and (self.low == -math.inf or self.high == math.inf)
+        return (
+            not self.choice and not self.flag and (self.low == -math.inf or self.high == math.inf)
+        )
 
     def holds(self, values: FloatArray) -> BoolArray:
         """[n, d] -> [n]."""
@@ -73,14 +79,17 @@ class _Column(NamedTuple):
     """[m] rising"""
 
     def sums(self, gains: FloatArray) -> FloatArray:
-        """[m + 1]: the sum of the gains below each distinct value; the last entry is that of all."""
+        """[m + 1]: the sum of the gains below each distinct value;
+        the last entry is that of all."""
         return np.concatenate([[0.0], np.cumsum(np.add.reduceat(gains[self.order], self.starts))])
 
 
 class Search:
     """Conditions on the features of `values` [n, d] that forbid what is `forbidden` [n]."""
 
-    def __init__(self, names: tuple[str, ...], choices: BoolArray, values: FloatArray, forbidden: BoolArray) -> None:
+    def __init__(
+        self, names: tuple[str, ...], choices: BoolArray, values: FloatArray, forbidden: BoolArray
+    ) -> None:
         self.names, self.choices, self.values = names, choices, values
         self.flags = flag_columns(choices, values)
         self.gains = np.where(forbidden, 0.5 / forbidden.sum(), -0.5 / (~forbidden).sum())
@@ -88,23 +97,33 @@ class Search:
 
     def gain(self, rule: Rule, gains: FloatArray | None = None) -> float:
         """Balanced agreement above ½ of a rule."""
-        return float(np.sum((self.gains if gains is None else gains)[rule_holds(rule, self.values)]))
+        return float(
+            np.sum((self.gains if gains is None else gains)[rule_holds(rule, self.values)])
+        )
 
     def gain_of_any(self, rules: tuple[Rule, ...]) -> float:
         """Balanced agreement above ½ of rules of which any one forbids."""
-        return float(np.sum(self.gains[np.any([rule_holds(rule, self.values) for rule in rules], axis=0)]))
+        return float(
+            np.sum(self.gains[np.any([rule_holds(rule, self.values) for rule in rules], axis=0)])
+        )
 
     def threshold(self, feature: int, gains: FloatArray) -> Condition:
         """The best of feature <= t and feature > t."""
         column = self.columns[feature]
         sums = column.sums(gains)
-        below = sums[1:-1] if len(sums) > 2 else sums[1:]  # `<= v_k`, never everything unless there is one value
+        # `<= v_k`, never everything unless there is one value
+        below = sums[1:-1] if len(sums) > 2 else sums[1:]
         above = sums[-1] - below
         upward = len(above) > 0 and above.max() > below.max()
         bound = _bound(column.distinct, above if upward else below)
         low, high = (bound, math.inf) if upward else (-math.inf, bound)
         return Condition(
-            feature, self.names[feature], low, high, bool(self.choices[feature]), bool(self.flags[feature])
+            feature,
+            self.names[feature],
+            low,
+            high,
+            bool(self.choices[feature]),
+            bool(self.flags[feature]),
         )
 
     def interval(self, feature: int, gains: FloatArray) -> Condition:
@@ -120,7 +139,12 @@ class Search:
         if last < len(column.distinct) - 1:
             high = _bound(column.distinct[first:], sums[first + 1 : -1], last - first)
         return Condition(
-            feature, self.names[feature], low, high, bool(self.choices[feature]), bool(self.flags[feature])
+            feature,
+            self.names[feature],
+            low,
+            high,
+            bool(self.choices[feature]),
+            bool(self.flags[feature]),
         )
 
     def condition(self, feature: int, gains: FloatArray) -> Condition:
@@ -132,10 +156,14 @@ class Search:
         """The best condition over all features."""
         found = [find(j, gains) for j in range(len(self.columns))]
         # of two that say the same, `action = b` reads better than `action is not a`
-        return max(found, key=lambda c: (round(self.gain((c,), gains), 9), not c.choice or c.low > -math.inf))
+        return max(
+            found,
+            key=lambda c: (round(self.gain((c,), gains), 9), not c.choice or c.low > -math.inf),
+        )
 
     def box(self, gains: FloatArray) -> Rule:
-        """Two features, a condition on each: from the best single ones, each is improved in turn given the other."""
+        """Two features, a condition on each:
+        from the best single ones, each is improved in turn given the other."""
         singles = [self.condition(j, gains) for j in range(len(self.columns))]
         starts = sorted(singles, key=lambda c: -self.gain((c,), gains))[:_MOST_STARTS]
         boxes = [self._grow(start, gains) for start in starts]
@@ -146,7 +174,9 @@ class Search:
         others = [j for j in range(len(self.columns)) if j != start.feature]
         if not others:
             return (start,)
-        second = max((self.condition(j, inside) for j in others), key=lambda c: self.gain((c,), inside))
+        second = max(
+            (self.condition(j, inside) for j in others), key=lambda c: self.gain((c,), inside)
+        )
         rule: Rule = (start, second)
         for _ in range(_SWEEPS):
             before = self.gain(rule, gains)
@@ -160,7 +190,8 @@ class Search:
         return rule
 
     def rules(self) -> tuple[Rule, ...]:
-        """Up to three rules, any of which forbids: each is the best on what the earlier ones leave, and worth it."""
+        """Up to three rules, any of which forbids:
+        each is the best on what the earlier ones leave, and worth it."""
         found: list[Rule] = []
         gains = self.gains
         while len(found) < _MOST_RULES:
@@ -181,7 +212,8 @@ def _sorted(values: FloatArray) -> _Column:
 
 
 def _bound(distinct: FloatArray, scores: FloatArray, best: int | None = None) -> float:
-    """The roundest t that splits `distinct` [m] nearly as well as the best: score k is that of a split after value k.
+    """The roundest t that splits `distinct` [m] nearly as well as the best:
+    score k is that of a split after value k.
 
     Shapes: [m], [k <= m] -> [].
     """

@@ -124,7 +124,9 @@ class Disc(NamedTuple):
         how = "outside"
         if self.inside:
             how = "within"
-        sizes = f"{self.radii[0]:g} along {self.names[0]} and {self.radii[1]:g} along {self.names[1]}"
+        sizes = (
+            f"{self.radii[0]:g} along {self.names[0]} and {self.radii[1]:g} along {self.names[1]}"
+        )
         return f"{names} {how} the ellipse around {point} that reaches {sizes}"
 
 
@@ -197,7 +199,8 @@ def degrees(values: FloatArray, features: tuple[int, int]) -> FloatArray:
 
 
 def turning(first: str, second: str) -> str | None:
-    """The name of an angle whose cosine and sine are called so: ring_cos and ring_sin are of `ring`; None: no angle."""
+    """The name of an angle whose cosine and sine are called so:
+    ring_cos and ring_sin are of `ring`; None: no angle."""
     if "cos" not in first or first.replace("cos", "sin") != second:
         return None
     return first.replace("cos", "").strip("_- ") or "both"

@@ -50,22 +50,33 @@ def find_feature(judged: Judged, name: str) -> int:
 
 
 def slice_along(
-    constraint: LearnedConstraint, judged: Judged, feature: int, limits: tuple[float, float] | None = None
+    constraint: LearnedConstraint,
+    judged: Judged,
+    feature: int,
+    limits: tuple[float, float] | None = None,
 ) -> Slice:
-    """ζ as one feature changes; the other features are those of recorded pairs, half of them forbidden ones.
+    """ζ as one feature changes; the other features are those of recorded pairs,
+    half of them forbidden ones.
 
-    `limits` of the values: None: the range of the data, a little wider. A choice stands for its whole action.
+    `limits` of the values: None: the range of the data, a little wider.
+    A choice stands for its whole action.
     """
     pairs = _some(judged, _PAIRS)
     if judged.choices[feature]:
         taken = np.flatnonzero(judged.choices)
-        parts = [_zeta(constraint, pairs, [(int(c), np.ones(len(pairs.actions)))], 1) for c in taken]
+        parts = [
+            _zeta(constraint, pairs, [(int(c), np.ones(len(pairs.actions)))], 1) for c in taken
+        ]
         values: FloatArray = np.arange(len(taken), dtype=np.float64)
         zeta = np.stack(parts)  # [choices, pairs]
         name, choices = "action", tuple(judged.names[c] for c in taken)
     else:
-        values = _grid(judged, feature, _POINTS) if limits is None else np.linspace(*limits, _POINTS)
-        zeta = _zeta(constraint, pairs, [(feature, np.repeat(values, len(pairs.actions)))], len(values))
+        values = (
+            _grid(judged, feature, _POINTS) if limits is None else np.linspace(*limits, _POINTS)
+        )
+        zeta = _zeta(
+            constraint, pairs, [(feature, np.repeat(values, len(pairs.actions)))], len(values)
+        )
         zeta = zeta.reshape(len(values), -1)  # [k, pairs]
         name, choices = judged.names[feature], ()
     low, high = np.quantile(zeta, [0.05, 0.95], axis=1)
@@ -73,10 +84,19 @@ def slice_along(
 
 
 def plane_over(
-    constraint: LearnedConstraint, judged: Judged, first: int, second: int, limits: tuple[float, float] | None = None
+    constraint: LearnedConstraint,
+    judged: Judged,
+    first: int,
+    second: int,
+    limits: tuple[float, float] | None = None,
 ) -> Plane:
-    """Mean ζ over two features (the first within `limits`, if given); the others are those of recorded pairs."""
-    xs = _grid(judged, first, _PLANE_POINTS) if limits is None else np.linspace(*limits, _PLANE_POINTS)
+    """Mean ζ over two features (the first within `limits`, if given);
+    the others are those of recorded pairs."""
+    xs = (
+        _grid(judged, first, _PLANE_POINTS)
+        if limits is None
+        else np.linspace(*limits, _PLANE_POINTS)
+    )
     ys = _grid(judged, second, _PLANE_POINTS)
     pairs = _some(judged, _PLANE_PAIRS)
     n = len(pairs.actions)
@@ -107,4 +127,6 @@ def _grid(judged: Judged, feature: int, points: int) -> FloatArray:
 
 def _some(judged: Judged, count: int) -> Pairs:
     chosen = balanced_indices(judged.forbidden, count, np.random.default_rng(0))
-    return Pairs(observations=judged.pairs.observations[chosen], actions=judged.pairs.actions[chosen])
+    return Pairs(
+        observations=judged.pairs.observations[chosen], actions=judged.pairs.actions[chosen]
+    )

@@ -1,1 +1,2 @@
-"""Using a learned constraint elsewhere: wrappers for any Gymnasium environment, a shield, ONNX, costs for datasets."""
+"""Using a learned constraint elsewhere: wrappers for any Gymnasium environment, a shield,
+ONNX, costs for datasets."""

@@ -1,7 +1,10 @@
-"""`Judge`: a learned constraint made ready for one environment, whose pairs (s_t, a_t) it judges. NumPy only.
+"""`Judge`: a learned constraint made ready for one environment, whose pairs (s_t, a_t) it judges.
 
-Features are found by name where the environment names its own (the attribute `feature_names`, as in `icrl.make_task`)
-or where the caller names them; where nobody does, by position, if the sizes agree.
+NumPy only.
+
+Features are found by name where the environment names its own (the attribute
+`feature_names`, as in `icrl.make_task`) or where the caller names them; where nobody does,
+by position, if the sizes agree.
 """
 
 from collections.abc import Sequence
@@ -35,9 +38,12 @@ class Judge:
     """Costs are 0 (feasible) and 1; otherwise 1 - ζ."""
 
     def cost(self, observations: Any, actions: Any) -> FloatArray:
-        """1 − ζ(s, a), or 1[ζ(s, a) < threshold] when hard. Observations [..., o], actions [..., a] or [...] -> [...].
+        """1 − ζ(s, a), or 1[ζ(s, a) < threshold] when hard.
 
-        Fidelity F6: the observation is the one that the action was chosen in, not the one that follows.
+        Observations [..., o], actions [..., a] or [...] -> [...].
+
+        Fidelity F6: the observation is the one that the action was chosen in,
+        not the one that follows.
         """
         seen = self.encode(observations)
         acted = np.asarray(actions)
@@ -46,14 +52,18 @@ class Judge:
         return self.constraint.cost(seen, acted)
 
     def encode(self, observations: Any) -> AnyArray:
-        """Observations as the constraint knows them: a number of a Discrete space becomes a one-hot vector."""
+        """Observations as the constraint knows them:
+        a number of a Discrete space becomes a one-hot vector."""
         if self.states is None:
             return np.asarray(observations)
         return one_hot(observations, self.states)
 
 
 def judge_for(
-    env: Any, constraint: LearnedConstraint, feature_names: Sequence[str] | None = None, hard: bool = False
+    env: Any,
+    constraint: LearnedConstraint,
+    feature_names: Sequence[str] | None = None,
+    hard: bool = False,
 ) -> Judge:
     """The judge of a single environment's pairs."""
     if not isinstance(env, gym.Env):  # a VectorEnv is none
@@ -77,14 +87,17 @@ def judge_for_spaces(
     hard: bool = False,
     called: str = "the environment",
 ) -> Judge:
-    """The judge of pairs from these spaces: features by name, or by position where nothing is named."""
+    """The judge of pairs from these spaces: features by name,
+    or by position where nothing is named."""
     require_constraint(constraint)
     width, states = _observation_width(observation_space, called)
     acts, discrete = _action_width(action_space, called)
     if feature_names is None:
         _require_same_sizes(constraint, width, acts, discrete, called)
     else:
-        constraint = constraint.for_task(_named_task(width, acts, action_space, name_list(feature_names), called))
+        constraint = constraint.for_task(
+            _named_task(width, acts, action_space, name_list(feature_names), called)
+        )
     return Judge(constraint=constraint, states=states, hard=hard)
 
 
@@ -112,23 +125,29 @@ def _action_width(space: Any, called: str) -> tuple[int, bool]:
     )
 
 
-def _require_same_sizes(constraint: LearnedConstraint, width: int, acts: int, discrete: bool, called: str) -> None:
+def _require_same_sizes(
+    constraint: LearnedConstraint, width: int, acts: int, discrete: bool, called: str
+) -> None:
     features = constraint.features
     known = (features.num_observations, features.num_actions, features.discrete)
     if known != (width, acts, discrete):
         raise InputError(
-            f"the constraint was learned on {described(*known)}, {called} has {described(width, acts, discrete)}, "
-            f"and does not name them. Name its {width} observations (and {acts} actions) with feature_names=..., or in "
-            f"an attribute feature_names: the constraint looks for {', '.join(features.names)}."
+            f"the constraint was learned on {described(*known)}, {called} has "
+            f"{described(width, acts, discrete)}, and does not name them. Name its {width} "
+            f"observations (and {acts} actions) with feature_names=..., or in an attribute "
+            f"feature_names: the constraint looks for {', '.join(features.names)}."
         )
 
 
-def _named_task(width: int, acts: int, action_space: Any, names: tuple[str, ...], called: str) -> Task:
+def _named_task(
+    width: int, acts: int, action_space: Any, names: tuple[str, ...], called: str
+) -> Task:
     """As much of a task as finding features by name needs."""
     if len(names) not in (width, width + acts) or len(set(names)) != len(names):
         raise InputError(
-            f"{called}: expected {width} different feature names (observations), or {width + acts} (and actions), "
-            f"got {len(names)}: {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}."
+            f"{called}: expected {width} different feature names (observations), or {width + acts} "
+            f"(and actions), got {len(names)}: "
+            f"{', '.join(names[:8])}{', ...' if len(names) > 8 else ''}."
         )
     return Task(
         name=called,

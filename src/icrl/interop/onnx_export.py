@@ -1,8 +1,10 @@
-"""ONNX export (extra `onnx`): the whole way from a raw pair to ζ as one graph, for run times without Python.
+"""ONNX export (extra `onnx`): the whole way from a raw pair to ζ as one graph,
+for run times without Python.
 
-Inputs: `observation` float32 [B, o]; `action` float32 [B, a], or int64 [B] when discrete. Output: `feasibility` float32
-[B], equal to `LearnedConstraint.feasibility` within 1e-5. Selection and clipping of features are part of the graph.
-What it does not do is to refuse bad input: NaN and choices out of range are the caller's to keep out.
+Inputs: `observation` float32 [B, o]; `action` float32 [B, a], or int64 [B] when discrete. Output:
+`feasibility` float32 [B], equal to `LearnedConstraint.feasibility` within 1e-5. Selection and
+clipping of features are part of the graph. What it does not do is to refuse bad input: NaN and
+choices out of range are the caller's to keep out.
 """
 
 import json
@@ -44,7 +46,9 @@ class _Graph:
         self.constants.append(self.numpy_helper.from_array(np.ascontiguousarray(value), name))
         return name
 
-    def add(self, operator: str, inputs: list[str], output: str | None = None, **attributes: Any) -> str:
+    def add(
+        self, operator: str, inputs: list[str], output: str | None = None, **attributes: Any
+    ) -> str:
         """A node with one output; the output's name."""
         name = output or f"{operator.lower()}_{len(self.nodes)}"
         self.nodes.append(self.helper.make_node(operator, inputs, [name], **attributes))
@@ -56,7 +60,9 @@ def export_onnx(constraint: LearnedConstraint, path: str | os.PathLike[str]) -> 
     try:
         import onnx
     except ImportError as error:
-        raise InputError("exporting to ONNX needs the extra 'onnx': pip install 'icrl[onnx]'.") from error
+        raise InputError(
+            "exporting to ONNX needs the extra 'onnx': pip install 'icrl[onnx]'."
+        ) from error
     graph = _Graph(onnx.helper, onnx.numpy_helper)
     inputs = _features(graph, constraint.features, onnx.TensorProto.FLOAT)
     if constraint.region is not None:
@@ -86,10 +92,18 @@ def _model(onnx: Any, graph: _Graph, constraint: LearnedConstraint) -> Any:
         helper.make_graph(
             graph.nodes,
             "learned_constraint",
-            [helper.make_tensor_value_info(OBSERVATION, kinds.FLOAT, ["batch", features.num_observations]), action],
+            [
+                helper.make_tensor_value_info(
+                    OBSERVATION, kinds.FLOAT, ["batch", features.num_observations]
+                ),
+                action,
+            ],
             [helper.make_tensor_value_info(FEASIBILITY, kinds.FLOAT, ["batch"])],
             graph.constants,
-            doc_string="zeta(s, a): the probability that a pair is allowed; infeasible where below the threshold.",
+            doc_string=(
+                "zeta(s, a): the probability that a pair is allowed; infeasible where below the "
+                "threshold."
+            ),
         ),
         producer_name=PACKAGE,
         opset_imports=[helper.make_opsetid("", OPSET)],
@@ -112,12 +126,22 @@ def _features(graph: _Graph, features: Features, float_kind: int) -> str:
     if features.sees_actions:
         action = ACTION
         if features.discrete:
-            choices = graph.constant("choices", np.arange(features.num_actions, dtype=np.int64)[None, :])
-            column = graph.add("Unsqueeze", [ACTION, graph.constant("last", np.array([-1], np.int64))])  # [B, 1]
-            action = graph.add("Cast", [graph.add("Equal", [column, choices])], to=float_kind)  # one-hot [B, a]
+            choices = graph.constant(
+                "choices", np.arange(features.num_actions, dtype=np.int64)[None, :]
+            )
+            # [B, 1]
+            column = graph.add(
+                "Unsqueeze", [ACTION, graph.constant("last", np.array([-1], np.int64))]
+            )
+            # one-hot [B, a]
+            action = graph.add("Cast", [graph.add("Equal", [column, choices])], to=float_kind)
         full = graph.add("Concat", [OBSERVATION, action], axis=1)
     if features.selection is not None:
-        full = graph.add("Gather", [full, graph.constant("columns", np.asarray(features.selection, np.int64))], axis=1)
+        full = graph.add(
+            "Gather",
+            [full, graph.constant("columns", np.asarray(features.selection, np.int64))],
+            axis=1,
+        )
     lower, upper = features.bounds
     full = graph.add("Max", [full, graph.constant("lower", lower[None, :])])
     return graph.add("Min", [full, graph.constant("upper", upper[None, :])])
@@ -133,7 +157,8 @@ def _network(graph: _Graph, inputs: str, params: Params, activation: Activation)
         if index < len(params) - 1:
             x = graph.add("Tanh" if activation is Activation.tanh else "Relu", [x])
     zeta = graph.add("Sigmoid", [x])
-    graph.add("Squeeze", [zeta, graph.constant("column", np.array([1], np.int64))], FEASIBILITY)  # [B, 1] -> [B]
+    # [B, 1] -> [B]
+    graph.add("Squeeze", [zeta, graph.constant("column", np.array([1], np.int64))], FEASIBILITY)
 
 
 def _region(graph: _Graph, inputs: str, region: Region, kinds: Any) -> None:
@@ -174,11 +199,14 @@ def _region(graph: _Graph, inputs: str, region: Region, kinds: Any) -> None:
             total = graph.add("Add", [total, term])
     level = graph.constant("level", np.array(region.level, np.float32))
     sharpness = graph.constant("sharpness", np.array(SHARPNESS, np.float32))
-    graph.add("Sigmoid", [graph.add("Mul", [sharpness, graph.add("Sub", [level, total])])], FEASIBILITY)
+    graph.add(
+        "Sigmoid", [graph.add("Mul", [sharpness, graph.add("Sub", [level, total])])], FEASIBILITY
+    )
 
 
 def _place(graph: _Graph, inputs: str, axis: RegionAxis, number: int, kinds: Any) -> str:
-    """Index along an axis, as a fraction: Σ over segments of the share of each that lies below x. [B, f] -> [B]."""
+    """Index along an axis, as a fraction: Σ over segments of the share of each that
+    lies below x. [B, f] -> [B]."""
     columns = graph.constant(f"columns{number}", np.asarray(axis.columns, np.int64))
     seen = graph.add("Gather", [inputs, columns], axis=1)  # [B, c]
     if axis.categorical:
@@ -197,17 +225,27 @@ def _place(graph: _Graph, inputs: str, axis: RegionAxis, number: int, kinds: Any
 
 
 def _table(graph: _Graph, inputs: str, table: Table) -> None:
-    """ζ at the nearest place, argmin over s of |rows_s − x|², for the chosen action: [B, f] -> [B]."""
+    """ζ at the nearest place, argmin over s of |rows_s − x|²,
+    for the chosen action: [B, f] -> [B]."""
     width = table.rows.shape[1]
-    seen = graph.add("Gather", [inputs, graph.constant("place", np.arange(width))], axis=1)  # [B, r]
-    points = graph.add("Unsqueeze", [seen, graph.constant("middle", np.array([1], np.int64))])  # [B, 1, r]
+    # [B, r]
+    seen = graph.add("Gather", [inputs, graph.constant("place", np.arange(width))], axis=1)
+    # [B, 1, r]
+    points = graph.add("Unsqueeze", [seen, graph.constant("middle", np.array([1], np.int64))])
     gaps = graph.add("Sub", [points, graph.constant("rows", table.rows[None])])  # [B, S, r]
     squares = graph.add("Mul", [gaps, gaps])
-    distances = graph.add("ReduceSum", [squares, graph.constant("axes", np.array([2], np.int64))], keepdims=0)
+    distances = graph.add(
+        "ReduceSum", [squares, graph.constant("axes", np.array([2], np.int64))], keepdims=0
+    )
     flat = graph.add("ArgMin", [distances], axis=1, keepdims=0)  # [B]
     if table.num_actions > 1:
         chosen = graph.constant("acted", np.arange(width, width + table.num_actions))
-        choices = graph.add("ArgMax", [graph.add("Gather", [inputs, chosen], axis=1)], axis=1, keepdims=0)  # [B]
+        # [B]
+        choices = graph.add(
+            "ArgMax", [graph.add("Gather", [inputs, chosen], axis=1)], axis=1, keepdims=0
+        )
         stride = graph.constant("stride", np.array(table.num_actions, np.int64))
         flat = graph.add("Add", [graph.add("Mul", [flat, stride]), choices])
-    graph.add("Gather", [graph.constant("zeta", table.feasibility.reshape(-1)), flat], FEASIBILITY, axis=0)
+    graph.add(
+        "Gather", [graph.constant("zeta", table.feasibility.reshape(-1)), flat], FEASIBILITY, axis=0
+    )

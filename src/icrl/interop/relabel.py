@@ -1,8 +1,10 @@
-"""Adding costs to a Minari dataset (extra `minari`): a copy of it whose infos hold the cost of every step.
+"""Adding costs to a Minari dataset (extra `minari`):
+a copy of it whose infos hold the cost of every step.
 
-Minari's infos have one entry more than there are steps, because reset gives one too. So has the cost: `cost[0]` belongs
-to the reset and is 0, and `cost[1:]` stands beside the rewards; exactly what recording an environment in `CostInInfo`
-would have given. The copy is made with h5py alone: no environment is made, and every other byte of data is kept.
+Minari's infos have one entry more than there are steps, because reset gives one too. So has the
+cost: `cost[0]` belongs to the reset and is 0, and `cost[1:]` stands beside the rewards; exactly
+what recording an environment in `CostInInfo` would have given. The copy is made with h5py alone: no
+environment is made, and every other byte of data is kept.
 """
 
 import json
@@ -53,9 +55,10 @@ def relabel_minari(
 ) -> Relabelled:
     """Write the dataset `dataset_id`: a copy of `source` (an id or a folder) with costs.
 
-    Costs are 1 - ζ(s_t, a_t), or with `hard` 0 and 1. `feature_names` names the dataset's columns (observations, and
-    maybe actions), for a constraint that was learned on others; without them sizes must agree. `on_episode(done, of)`
-    is told how far it is. The new dataset's metadata hold the constraint's card.
+    Costs are 1 - ζ(s_t, a_t), or with `hard` 0 and 1. `feature_names` names the dataset's columns
+    (observations, and maybe actions), for a constraint that was learned on others; without them
+    sizes must agree. `on_episode(done, of)` is told how far it is. The new dataset's metadata hold
+    the constraint's card.
     """
     folder = _find(source)
     target = _target(dataset_id)
@@ -74,7 +77,11 @@ def relabel_minari(
         shutil.rmtree(draft, ignore_errors=True)  # gone already when all went well
     infeasible = costs > (0.5 if hard else 1.0 - constraint.threshold)
     return Relabelled(
-        target, demos.trajectories.num_trajectories, len(costs), float(np.mean(costs)), float(np.mean(infeasible))
+        target,
+        demos.trajectories.num_trajectories,
+        len(costs),
+        float(np.mean(costs)),
+        float(np.mean(infeasible)),
     )
 
 
@@ -98,9 +105,16 @@ def _target(dataset_id: str) -> Path:
 
 
 def _judge(
-    demos: Demonstrations, constraint: LearnedConstraint, names: Sequence[str] | None, hard: bool, folder: Path
+    demos: Demonstrations,
+    constraint: LearnedConstraint,
+    names: Sequence[str] | None,
+    hard: bool,
+    folder: Path,
 ) -> Judge:
-    """The judge of the dataset's pairs. A discrete dataset does not say how many choices there are: the names do."""
+    """The judge of the dataset's pairs.
+
+    A discrete dataset does not say how many choices there are: the names do.
+    """
     width = demos.trajectories.observations.shape[2]
     space: gym.spaces.Box | gym.spaces.Discrete
     if demos.discrete:
@@ -116,24 +130,37 @@ def _judge(
 
 
 def _write_costs(
-    path: Path, trajectories: Trajectories, judge: Judge, on_episode: Callable[[int, int], None] | None
+    path: Path,
+    trajectories: Trajectories,
+    judge: Judge,
+    on_episode: Callable[[int, int], None] | None,
 ) -> FloatArray:
-    """Add `infos/cost` [T + 1] to each episode of the copy: 0 for the reset, then each pair's. All costs, in a row."""
+    """Add `infos/cost` [T + 1] to each episode of the copy: 0 for the reset, then each pair's.
+
+    All costs, in a row.
+    """
     try:
         import h5py
     except ImportError as error:
         raise require_extra("h5py", "minari", path) from error
     found: list[FloatArray] = []
     with h5py.File(path, "r+") as file:
-        numbers = sorted(int(match[1]) for key in file if (match := re.fullmatch(r"episode_(\d{1,9})", key)))
+        numbers = sorted(
+            int(match[1]) for key in file if (match := re.fullmatch(r"episode_(\d{1,9})", key))
+        )
         for i, (number, steps) in enumerate(zip(numbers, trajectories.lengths, strict=True)):
             infos = file[f"episode_{number}"].require_group("infos")
             if COST in infos:
                 raise InputError(
-                    f"episode_{number} has infos/{COST} already: relabel the dataset that it was made from."
+                    f"episode_{number} has infos/{COST} already: relabel the dataset that it was "
+                    "made from."
                 )
-            found.append(judge.cost(trajectories.observations[i, :steps], trajectories.actions[i, :steps]))
-            infos.create_dataset(COST, data=np.concatenate([[0.0], found[-1]]), chunks=True, maxshape=(None,))
+            found.append(
+                judge.cost(trajectories.observations[i, :steps], trajectories.actions[i, :steps])
+            )
+            infos.create_dataset(
+                COST, data=np.concatenate([[0.0], found[-1]]), chunks=True, maxshape=(None,)
+            )
             if on_episode is not None:
                 on_episode(i + 1, len(numbers))
     return np.concatenate(found)

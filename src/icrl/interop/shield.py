@@ -1,4 +1,7 @@
-"""`Shield`: stands between a policy and an environment, and refuses infeasible actions. NumPy only."""
+"""`Shield`: stands between a policy and an environment, and refuses infeasible actions.
+
+NumPy only.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,59 +26,73 @@ class Choice(NamedTuple):
     feasible: bool
     """Whether it is feasible; if not, none of the candidates was."""
     rank: int
-    """Its place among the candidates, from 0; for `first_feasible` and `ask`, how many were refused before it."""
+    """Its place among the candidates, from 0;
+    for `first_feasible` and `ask`, how many were refused before it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shield:
     """Chooses among candidate actions by a learned constraint.
 
-    It judges the next step alone. Where every action is infeasible, or each of them leads to such a place, only a
-    policy that was trained under the constraint helps.
+    It judges the next step alone. Where every action is infeasible, or each of them leads to such a
+    place, only a policy that was trained under the constraint helps.
     """
 
     constraint: LearnedConstraint
     states: range | None = None
-    """Numbers of a Discrete observation, in place of which a state's number may be given; None: vectors alone."""
+    """Numbers of a Discrete observation, in place of which a state's number may be given;
+    None: vectors alone."""
 
     def __post_init__(self) -> None:
         """Validate."""
         require_constraint(self.constraint)
 
     @classmethod
-    def for_env(cls, env: Any, constraint: LearnedConstraint, feature_names: Sequence[str] | None = None) -> "Shield":
-        """The shield of a `gymnasium.Env`: features found by its names (or those given), states by their number."""
-        from icrl.interop.judge import judge_for  # with gymnasium, which a shield by itself does without
+    def for_env(
+        cls, env: Any, constraint: LearnedConstraint, feature_names: Sequence[str] | None = None
+    ) -> "Shield":
+        """The shield of a `gymnasium.Env`: features found by its names (or those given),
+        states by their number."""
+        # with gymnasium, which a shield by itself does without
+        from icrl.interop.judge import judge_for
 
         judge = judge_for(env, constraint, feature_names)
         return cls(constraint=judge.constraint, states=judge.states)
 
     def first_feasible(self, observation: Any, candidates: Any) -> Choice:
-        """The first feasible candidate, in the caller's order of preference; if there is none, the most feasible.
+        """The first feasible candidate, in the caller's order of preference;
+        if there is none, the most feasible.
 
-        Shapes: observation [o] (or a state's number), candidates [n, a] (or [n] integers when discrete).
+        Shapes: observation [o] (or a state's number),
+        candidates [n, a] (or [n] integers when discrete).
         """
         zeta = self._feasibility(observation, candidates)
         allowed = np.flatnonzero(zeta >= self.constraint.threshold)
         return self._choice(candidates, zeta, int(allowed[0] if len(allowed) else np.argmax(zeta)))
 
     def most_feasible(self, observation: Any, candidates: Any) -> Choice:
-        """The candidate with the highest ζ (a tie goes to the earlier). Shapes as in `first_feasible`."""
+        """The candidate with the highest ζ (a tie goes to the earlier).
+
+        Shapes as in `first_feasible`.
+        """
         zeta = self._feasibility(observation, candidates)
         return self._choice(candidates, zeta, int(np.argmax(zeta)))
 
     def nearest(self, observation: Any, action: Any, low: Any, high: Any, seed: int = 0) -> Choice:
-        """A continuous action itself where it is feasible, else the nearest feasible one that is found.
+        """A continuous action itself where it is feasible,
+        else the nearest feasible one that is found.
 
-        It is the shield that agents are trained behind. Shapes: observation [o], action, low, high [a]; both bounds
-        finite.
+        It is the shield that agents are trained behind.
+        Shapes: observation [o], action, low, high [a]; both bounds finite.
         """
         wanted = np.asarray(action, np.float64)
-        bounds = np.stack([np.broadcast_to(low, wanted.shape), np.broadcast_to(high, wanted.shape)]).astype(np.float64)
+        bounds = np.stack(
+            [np.broadcast_to(low, wanted.shape), np.broadcast_to(high, wanted.shape)]
+        ).astype(np.float64)
         if wanted.ndim != 1 or not np.isfinite(bounds).all() or np.any(bounds[0] >= bounds[1]):
             raise InputError(
-                f"expected an action [a] and finite bounds with low < high, got shape {list(wanted.shape)} and bounds "
-                f"{bounds.tolist()!r:.80}."
+                "expected an action [a] and finite bounds with low < high, got shape "
+                f"{list(wanted.shape)} and bounds {bounds.tolist()!r:.80}."
             )
         zeta = self._feasibility(observation, wanted[None])
         if zeta[0] >= self.constraint.threshold:
@@ -88,12 +105,18 @@ class Shield:
         rng = np.random.default_rng(seed)
         found = nearest_allowed(rng, forbids, seen, wanted[None], bounds[0], bounds[1])
         chosen = found.actions[0]
-        return Choice(chosen, float(self._feasibility(observation, chosen[None])[0]), bool(found.found[0]), 1)
+        return Choice(
+            chosen, float(self._feasibility(observation, chosen[None])[0]), bool(found.found[0]), 1
+        )
 
-    def ask(self, observation: Any, propose: Callable[[Any], Any], num_candidates: int = 16) -> Choice:
-        """Ask a policy for actions until one is feasible; of `num_candidates` infeasible ones take the most feasible.
+    def ask(
+        self, observation: Any, propose: Callable[[Any], Any], num_candidates: int = 16
+    ) -> Choice:
+        """Ask a policy for actions until one is feasible;
+        of `num_candidates` infeasible ones take the most feasible.
 
-        `propose` maps an observation to one action and should draw anew at every call (a stochastic policy).
+        `propose` maps an observation to one action and should draw anew at every
+        call (a stochastic policy).
         """
         if num_candidates < 1:
             raise InputError(f"expected num_candidates >= 1, got {num_candidates}.")
@@ -101,7 +124,9 @@ class Shield:
         for index in range(num_candidates):
             action = propose(observation)
             zeta = self._feasibility(observation, np.asarray(action)[None])
-            choice = Choice(action, float(zeta[0]), bool(zeta[0] >= self.constraint.threshold), index)
+            choice = Choice(
+                action, float(zeta[0]), bool(zeta[0] >= self.constraint.threshold), index
+            )
             if best is None or choice.feasibility > best.feasibility:
                 best = choice
             if choice.feasible:
@@ -119,11 +144,16 @@ class Shield:
         actions = np.asarray(candidates)
         if seen.ndim == 0 and self.states is None:
             raise InputError(
-                f"expected an observation [{self.constraint.features.num_observations}], got {observation!r:.60}: if "
-                "it is the number of a state, make the shield with Shield.for_env(env, constraint)."
+                f"expected an observation [{self.constraint.features.num_observations}], got "
+                f"{observation!r:.60}: if it is the number of a state, make the shield with "
+                "Shield.for_env(env, constraint)."
             )
         if seen.ndim == 0 and self.states is not None:
             seen = one_hot(seen, self.states)
         if actions.ndim == 0 or len(actions) == 0:
-            raise InputError(f"expected one or more candidate actions, got shape {list(actions.shape)}.")
-        return self.constraint.feasibility(np.broadcast_to(seen, (len(actions), *seen.shape)), actions)
+            raise InputError(
+                f"expected one or more candidate actions, got shape {list(actions.shape)}."
+            )
+        return self.constraint.feasibility(
+            np.broadcast_to(seen, (len(actions), *seen.shape)), actions
+        )

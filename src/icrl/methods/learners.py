@@ -37,7 +37,8 @@ class Snapshot(NamedTuple):
     metrics: dict[str, Any]
     """`agent/...` and `constraint/...`."""
     evidence_weights: FloatArray | None = None
-    """[N]: how much each sample counts as evidence; None: the method learns no constraint from samples."""
+    """[N]: how much each sample counts as evidence;
+    None: the method learns no constraint from samples."""
 
 
 OnSnapshot = Callable[[Snapshot], None]
@@ -58,7 +59,8 @@ FROM_THE_START = Continuation()
 
 
 class Learner(Protocol):
-    """Learn on a task from demonstrations; call back after every round and policy update; return the last snapshot."""
+    """Learn on a task from demonstrations; call back after every round and policy update;
+    return the last snapshot."""
 
     def __call__(
         self,
@@ -97,7 +99,12 @@ def run_rounds(
 
     def snapshot(last: Round) -> Snapshot:
         metrics = agent_metrics(last.forward_info, last.samples)
-        told = {**last.constraint_info, "phase": last.phase.value, "moved": last.moved, "why": last.why}
+        told = {
+            **last.constraint_info,
+            "phase": last.phase.value,
+            "moved": last.moved,
+            "why": last.why,
+        }
         metrics |= {f"constraint/{name}": value for name, value in told.items()}
         constraint = last.constraint
         if constraint is not None:
@@ -145,7 +152,9 @@ def run_nominal(
     continuation: Continuation = FROM_THE_START,
 ) -> Snapshot:
     """No constraint at all: the reference line. Demonstrations are not looked at."""
-    return run_agent(Pressure(), None, task, config, seed, {}, on_snapshot, on_progress, continuation)
+    return run_agent(
+        Pressure(), None, task, config, seed, {}, on_snapshot, on_progress, continuation
+    )
 
 
 def run_greedy(
@@ -158,7 +167,8 @@ def run_greedy(
     on_progress: OnProgress,
     continuation: Continuation = FROM_THE_START,
 ) -> Snapshot:
-    """Greedy inference in the task's tabular form; then, for the scores, an agent under what it found.
+    """Greedy inference in the task's tabular form;
+    then, for the scores, an agent under what it found.
 
     The inference is exact and takes seconds: a run that goes on makes it again.
     """
@@ -168,7 +178,9 @@ def run_greedy(
         "constraint/log_likelihood_gain": sum(f.gain for f in found.findings),
     }
     pressure = Pressure(cost=constraint.cost)
-    return run_agent(pressure, constraint, task, config, seed, metrics, on_snapshot, on_progress, continuation)
+    return run_agent(
+        pressure, constraint, task, config, seed, metrics, on_snapshot, on_progress, continuation
+    )
 
 
 def run_agent(
@@ -182,12 +194,15 @@ def run_agent(
     on_progress: OnProgress,
     continuation: Continuation = FROM_THE_START,
 ) -> Snapshot:
-    """The forward step alone, under a pressure that does not change; `constraint`, if any, is what is saved with it."""
+    """The forward step alone, under a pressure that does not change;
+    `constraint`, if any, is what is saved with it."""
 
     def snapshot(last: AgentRound) -> Snapshot:
         policy = policy_of(last.agent, task, config.forward, pressure.cost)
         found = agent_metrics(last.forward_info, last.samples) | metrics
-        return Snapshot(last.number, last.rounds, last.steps, policy, constraint, last.samples, found)
+        return Snapshot(
+            last.number, last.rounds, last.steps, policy, constraint, last.samples, found
+        )
 
     def round_done(last: AgentRound) -> None:
         on_snapshot(snapshot(last))
@@ -210,7 +225,9 @@ def learner_of(method: Method) -> Learner:
     return partial(run_rounds, objective=method.objective(), to_bonus=to_bonus)
 
 
-def learn_constraint(task: Task, demos: Demonstrations, config: LearnConfig, seed: int = 0) -> LearnedConstraint:
+def learn_constraint(
+    task: Task, demos: Demonstrations, config: LearnConfig, seed: int = 0
+) -> LearnedConstraint:
     """Learn, and keep only the constraint: the artefact that judges pairs (s, a) in NumPy alone."""
     last = learn(task, demos, config, seed)
     assert last.constraint is not None

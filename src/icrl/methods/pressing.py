@@ -1,4 +1,5 @@
-"""How a method's constraint presses on an agent, and transfer (paper, Section 4.2): a new agent under a frozen one.
+"""How a method's constraint presses on an agent, and transfer (paper, Section 4.2):
+a new agent under a frozen one.
 
 A constraint is a fact about the world, so another body with another reward can use it: its features
 are found in the new task by name. Whether it acts as a cost or as a bonus is its method's.
@@ -20,14 +21,15 @@ def method_of(constraint: LearnedConstraint) -> str:
     method = constraint.card.get("method")
     if method is None:
         raise InputError(
-            "the constraint's card does not say which method learned it, so how it is to act on an agent is unknown: "
-            f"say it with --method ({', '.join(that_press())})."
+            "the constraint's card does not say which method learned it, so how it is to act on an "
+            f"agent is unknown: say it with --method ({', '.join(that_press())})."
         )
     return str(method)
 
 
 def pressure_of(constraint: LearnedConstraint, method: str) -> Pressure:
-    """How a constraint that `method` learned acts: as a cost 1 − ζ, or as log ζ added to the reward."""
+    """How a constraint that `method` learned acts:
+    as a cost 1 − ζ, or as log ζ added to the reward."""
     if not is_known(method) and ":" not in method:
         raise unknown_name("method of a constraint", method, that_press())
     presses = find_method(method).presses
@@ -47,7 +49,8 @@ def transfer(
     on_round: OnAgentRound = lambda _: None,
     on_progress: OnProgress = lambda _: None,
 ) -> AgentRound:
-    """Train a new agent on `task` under `constraint`, in the form of the method that its card (or `method`) names.
+    """Train a new agent on `task` under `constraint`,
+    in the form of the method that its card (or `method`) names.
 
     Without a `config`: the default settings of that method's agents, as on the command line.
     """

@@ -1,4 +1,5 @@
-"""What everybody asks of a method: one record each, and nothing heavy, so that help stays instant."""
+"""What everybody asks of a method: one record each, and nothing heavy,
+so that help stays instant."""
 
 import enum
 from collections.abc import Callable, Mapping

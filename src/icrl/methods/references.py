@@ -1,4 +1,5 @@
-"""The two agents that every method stands between: one that knows no constraint, one that is told it."""
+"""The two agents that every method stands between:
+one that knows no constraint, one that is told it."""
 
 from typing import TYPE_CHECKING
 

@@ -36,8 +36,8 @@ def find_method(name: str) -> Method:
         return known[name]
     if ":" in name:
         raise InputError(
-            f"the method {name} is code that would be executed. If you know the module and trust it, "
-            f"name it yourself: --method {name}"
+            f"the method {name} is code that would be executed. If you know the module and trust "
+            f"it, name it yourself: --method {name}"
         )
     installed = {entry.name: entry for entry in entry_points(group=GROUP)}
     if name not in installed:
@@ -60,7 +60,8 @@ def is_known(name: str) -> bool:
 
 
 def preset(name: str, task: str, method: str = ICRL.name) -> LearnConfig:
-    """The settings called `name` for a task (one we do not know gets the general ones) and a method."""
+    """The settings called `name` for a task
+    (one we do not know gets the general ones) and a method."""
     if name not in PRESETS:
         raise unknown_name("preset", name, PRESETS)
     return find_method(method).preset(name, task)
@@ -91,8 +92,8 @@ def _load(entry: EntryPoint) -> Method:
         found = entry.load()
     except Exception as error:
         raise InputError(
-            f"the method {entry.name} of the entry point {entry.value} cannot be imported: {error}. "
-            "Mend or remove the package that brings it."
+            f"the method {entry.name} of the entry point {entry.value} cannot be imported: "
+            f"{error}. Mend or remove the package that brings it."
         ) from error
     return _checked(found, f"{entry.name} ({entry.value})")
 

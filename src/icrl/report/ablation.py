@@ -1,4 +1,5 @@
-"""The ablations as the paper shows them: a column of curves for each way to leave parts out, a curve for each B."""
+"""The ablations as the paper shows them: a column of curves for each way to leave
+parts out, a curve for each B."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,16 +10,25 @@ import numpy as np
 from icrl.experiment.suite.statistics import num_collapsed, standard_error
 from icrl.experiment.suite.suites import ABLATION_UPDATES, ABLATIONS, Ablation, ablation_label
 from icrl.report.cells import Table
-from icrl.report.figures import common_curves, draw_band, draw_references, figure_file, room_for_rates, steps_formatter
+from icrl.report.figures import (
+    common_curves,
+    draw_band,
+    draw_references,
+    figure_file,
+    room_for_rates,
+    steps_formatter,
+)
 from icrl.report.records import Group
 from icrl.types import FloatArray
 
 _COLOURS = dict(zip(ABLATION_UPDATES, ("#E69F00", "#0072B2", "#009E73", "#CC79A7"), strict=True))
 _BEST = "#882255"
 _TITLES = {
-    "both": "IS and ES", "no-importance-sampling": "no IS but ES", "no-early-stopping": "IS but no ES",
+    "both": "IS and ES",
+    "no-importance-sampling": "no IS but ES",
+    "no-early-stopping": "IS but no ES",
     "neither": "no IS and no ES",
-}  # fmt: skip
+}
 
 
 class Cell(NamedTuple):
@@ -34,15 +44,20 @@ def cells_of(groups: Sequence[Group]) -> list[Cell]:
     """The groups that are cells of the ablation, by B; also those whose every run failed."""
     by_label = {group.label: group for group in groups}
     places = [(ablation, updates) for updates in ABLATION_UPDATES for ablation in ABLATIONS]
-    return [Cell(a, b, by_label[ablation_label(a, b)]) for a, b in places if ablation_label(a, b) in by_label]
+    return [
+        Cell(a, b, by_label[ablation_label(a, b)])
+        for a, b in places
+        if ablation_label(a, b) in by_label
+    ]
 
 
 def ablation_table(cells: Sequence[Cell], nominal: float | None = None) -> Table:
-    """What leaving a part out costs: change of true return and violation rate against having both, same B and seed."""
+    """What leaving a part out costs: change of true return and violation rate against
+    having both, same B and seed."""
     headers = (
         "B", "importance sampling", "early stopping", "seeds", "failed", "true return (mean ± SE)",
-        "change (mean ± SE)", "violation rate", "change", "collapsed seeds", "updates per round", "rounds cut short",
-        "effective sample size",
+        "change (mean ± SE)", "violation rate", "change", "collapsed seeds", "updates per round",
+        "rounds cut short", "effective sample size",
     )  # fmt: skip
     return Table(headers, [_row(cell, cells, nominal) for cell in cells])
 
@@ -50,12 +65,14 @@ def ablation_table(cells: Sequence[Cell], nominal: float | None = None) -> Table
 def ablation_note() -> str:
     """How to read the table."""
     return (
-        "Change: against importance sampling and early stopping with the same B, seed by seed, over the seeds that "
-        "both finished. Weights act from the second update of a round on (at the first every weight is 1), and early "
-        "stopping, which here also shortens the step that would break a limit, may leave no second one: see the "
-        "updates per round. Up to the first round in which they differ, runs with the same seed are the same run. "
-        "Rounds cut short: share of the rounds in which a KL limit ended or shortened the updates. Effective sample "
-        "size: how many trajectories the samples of a round are worth after its updates, reweighted to the new ζ."
+        "Change: against importance sampling and early stopping with the same B, seed by seed, "
+        "over the seeds that both finished. Weights act from the second update of a round on (at "
+        "the first every weight is 1), and early stopping, which here also shortens the step that "
+        "would break a limit, may leave no second one: see the updates per round. Up to the first "
+        "round in which they differ, runs with the same seed are the same run. Rounds cut short: "
+        "share of the rounds in which a KL limit ended or shortened the updates. Effective sample "
+        "size: how many trajectories the samples of a round are worth after its updates, "
+        "reweighted to the new ζ."
     )
 
 
@@ -78,20 +95,31 @@ def _row(cell: Cell, cells: Sequence[Cell], nominal: float | None) -> list[str]:
     return [
         *start,
         _with_error(cell.group.values("true_return"), ",.0f"),
-        "-" if compared is None else _with_error(_changes(cell.group, compared, "true_return"), "+,.0f"),
+        "-"
+        if compared is None
+        else _with_error(_changes(cell.group, compared, "true_return"), "+,.0f"),
         f"{rates.mean():.3f}",
-        "-" if compared is None else _with_error(_changes(cell.group, compared, "violation_rate"), "+.3f"),
+        "-"
+        if compared is None
+        else _with_error(_changes(cell.group, compared, "violation_rate"), "+.3f"),
         str(num_collapsed(rates, nominal)),
         _mean_of_rounds(cell.group, ("constraint/updates_made",), ".1f"),
-        _mean_of_rounds(cell.group, ("constraint/stopped_early", "constraint/step_shortened"), ".2f"),
+        _mean_of_rounds(
+            cell.group, ("constraint/stopped_early", "constraint/step_shortened"), ".2f"
+        ),
         _mean_of_rounds(cell.group, ("constraint/effective_sample_size",), ".1f"),
     ]
 
 
 def _changes(group: Group, whole: Group, name: str) -> FloatArray:
-    """[n]: by how much a score differs from that of the run with the same seed and nothing left out."""
+    """[n]: by how much a score differs from that of the run with the same
+    seed and nothing left out."""
     before = {run.seed: run.scores[name] for run in whole.finished if run.scores is not None}
-    shared = [(run.scores[name], before[run.seed]) for run in group.finished if run.scores and run.seed in before]
+    shared = [
+        (run.scores[name], before[run.seed])
+        for run in group.finished
+        if run.scores and run.seed in before
+    ]
     return np.array([after - was for after, was in shared], np.float64)
 
 
@@ -119,7 +147,8 @@ def _mean_of_rounds(group: Group, names: tuple[str, ...], form: str) -> str:
 
 
 def best_of_both(cells: Sequence[Cell]) -> dict[str, float]:
-    """The highest mean return and the lowest mean violation rate with nothing left out, whatever B; or nothing."""
+    """The highest mean return and the lowest mean violation rate with nothing left out,
+    whatever B; or nothing."""
     whole = [cell.group for cell in cells if cell.ablation == ABLATIONS[0] and cell.group.finished]
     if not whole:
         return {}
@@ -129,15 +158,19 @@ def best_of_both(cells: Sequence[Cell]) -> dict[str, float]:
     }
 
 
-def draw_ablation(cells: Sequence[Cell], references: dict[str, dict[str, float]], path: Path) -> list[Path]:
-    """True return (above) and violation rate (below) against environment steps: mean, standard error, every seed.
+def draw_ablation(
+    cells: Sequence[Cell], references: dict[str, dict[str, float]], path: Path
+) -> list[Path]:
+    """True return (above) and violation rate (below) against environment steps:
+    mean, standard error, every seed.
 
     In every panel, as in the paper, a line at the best that was reached with nothing left out.
     """
     best = best_of_both(cells)
     with figure_file(path, (13.0, 6.2)) as figure:
         grid = figure.subplots(2, len(ABLATIONS), sharex=True, sharey="row")
-        for column, ablation in enumerate(reversed(ABLATIONS)):  # the paper's order: from nothing to everything
+        # the paper's order: from nothing to everything
+        for column, ablation in enumerate(reversed(ABLATIONS)):
             for axes, name in zip(grid[:, column], ("true_return", "violation_rate"), strict=True):
                 for cell in cells:
                     shown = cell.ablation == ablation and cell.group.finished
@@ -149,7 +182,9 @@ def draw_ablation(cells: Sequence[Cell], references: dict[str, dict[str, float]]
                         draw_band(axes, curves, _COLOURS[cell.updates], f"B = {cell.updates}")
                 draw_references(axes, references, name)
                 if best:
-                    axes.axhline(best[name], color=_BEST, lw=1.3, zorder=1.5, label="best with IS and ES")
+                    axes.axhline(
+                        best[name], color=_BEST, lw=1.3, zorder=1.5, label="best with IS and ES"
+                    )
                 axes.xaxis.set_major_formatter(steps_formatter())
             grid[0, column].set_title(_TITLES[ablation.name])
             grid[1, column].set(xlabel="environment steps", xlim=(0, None))
@@ -157,10 +192,17 @@ def draw_ablation(cells: Sequence[Cell], references: dict[str, dict[str, float]]
         grid[1, 0].set_ylabel("violation rate")
         room_for_rates(grid[1, 0])
         parts = [axes.get_legend_handles_labels() for axes in grid[0]]
-        named = {label: handle for handles, labels in parts for handle, label in zip(handles, labels, strict=True)}
-        figure.legend(named.values(), named, loc="outside lower center", ncols=len(named), frameon=False)
+        named = {
+            label: handle
+            for handles, labels in parts
+            for handle, label in zip(handles, labels, strict=True)
+        }
+        figure.legend(
+            named.values(), named, loc="outside lower center", ncols=len(named), frameon=False
+        )
         figure.suptitle(
-            f"{cells[0].group.task}: importance sampling (IS), early stopping (ES), updates per round (B)",
+            f"{cells[0].group.task}: importance sampling (IS), early stopping (ES), updates per "
+            "round (B)",
             fontweight="bold",
         )
     return [path.with_suffix(".png"), path.with_suffix(".svg")]

@@ -1,4 +1,5 @@
-"""`icrl render DIR`: a run's policy at work, with the cost that its learned constraint charges, as an animation."""
+"""`icrl render DIR`: a run's policy at work,
+with the cost that its learned constraint charges, as an animation."""
 
 import io
 import math
@@ -80,25 +81,34 @@ def render_run(
     path = out or directory / f"policy.{form}"
     if path.suffix != f".{form}":
         raise InputError(
-            f"--out {path} does not end in .{form}: change it, or give --format {path.suffix[1:] or form}."
+            f"--out {path} does not end in .{form}: change it, or give --format "
+            f"{path.suffix[1:] or form}."
         )
     writer = {"webp": _write_webp, "gif": _write_gif, "mp4": _write_mp4}[form]
     if form == "mp4":
         _video_writer()  # before the work, not after it
     task, policy, constraint = _open(directory, task_name, allow_import)
-    animation = play(task, policy, constraint, seed, steps or min(task.horizon, MOST_STEPS), on_step)
+    animation = play(
+        task, policy, constraint, seed, steps or min(task.horizon, MOST_STEPS), on_step
+    )
     make_folder(path.parent)
     write_whole(path, writer(draw_frames(animation), animation.milliseconds))
     return path
 
 
 def render_small(directory: Path) -> Path:
-    """`policy.webp` for the run's page: half as many frames at two thirds of the size, made in a few seconds."""
+    """`policy.webp` for the run's page: half as many frames at two thirds of the size,
+    made in a few seconds."""
     path = directory / "policy.webp"
     task, policy, constraint = _open(directory)
     steps = min(task.horizon, MOST_STEPS)
-    animation = play(task, policy, constraint, 0, steps, lambda *_: None, most_frames=MOST_FRAMES // 2)
-    frames = [frame.resize((frame.width * 2 // 3, frame.height * 2 // 3)) for frame in draw_frames(animation)]
+    animation = play(
+        task, policy, constraint, 0, steps, lambda *_: None, most_frames=MOST_FRAMES // 2
+    )
+    frames = [
+        frame.resize((frame.width * 2 // 3, frame.height * 2 // 3))
+        for frame in draw_frames(animation)
+    ]
     options = {"quality": 60, "method": 2, "kmin": 9, "kmax": 30}
     write_whole(path, _save(frames, "WEBP", animation.milliseconds, options))
     return path
@@ -109,7 +119,9 @@ def _open(
 ) -> tuple[Task, Policy, LearnedConstraint | None]:
     """What is played: the run's task, its policy, and its constraint if it has one."""
     config = RunDirectory(directory).config()
-    task = scenario_of_run(config, directory=directory, task=task_name, allow_import=allow_import).task
+    task = scenario_of_run(
+        config, directory=directory, task=task_name, allow_import=allow_import
+    ).task
     if not (directory / CONSTRAINT).exists():
         return task, load_policy(directory / POLICY, task), None
     constraint = constraint_of_run(directory, config, task)
@@ -125,10 +137,13 @@ def play(
     on_step: OnStep,
     most_frames: int = MOST_FRAMES,
 ) -> Animation:
-    """One episode of at most `steps` steps; every k-th is pictured, so that there are at most `most_frames`."""
+    """One episode of at most `steps` steps; every k-th is pictured,
+    so that there are at most `most_frames`."""
     env = task.make_env(1)
     if not isinstance(env, BatchedEnv):
-        raise InputError(f"task {task.name!r} cannot be pictured: its environment is not one of ours.")
+        raise InputError(
+            f"task {task.name!r} cannot be pictured: its environment is not one of ours."
+        )
     every = math.ceil(steps / most_frames)
     clock: float | None = getattr(env, "dt", None)
     if clock is None:
@@ -142,7 +157,9 @@ def play(
     total = 0.0
     for step in range(steps):
         if step % every == 0:
-            moments.append(Moment(env.render_env(0), step, None if clock is None else step * dt, total))
+            moments.append(
+                Moment(env.render_env(0), step, None if clock is None else step * dt, total)
+            )
         actions = policy.choose(rng, np.asarray(observations, np.float32)).taken
         if constraint is not None:
             costs.append(float(constraint.cost(observations, actions)[0]))
@@ -157,7 +174,10 @@ def play(
     else:
         known = costs
     return Animation(
-        moments, known, 0.5 if constraint is None else 1.0 - constraint.threshold, round(1000 * dt * every)
+        moments,
+        known,
+        0.5 if constraint is None else 1.0 - constraint.threshold,
+        round(1000 * dt * every),
     )
 
 
@@ -169,13 +189,16 @@ def draw_frames(animation: Animation) -> list[Any]:
 def cost_colour(cost: float) -> tuple[int, int, int]:
     """Blue where allowed (0), red where forbidden (1), grey between."""
     middle = np.array([190, 190, 196])
-    low, high, share = (_ALLOWED, middle, 2 * cost) if cost < 0.5 else (middle, _FORBIDDEN, 2 * cost - 1)
+    low, high, share = (
+        (_ALLOWED, middle, 2 * cost) if cost < 0.5 else (middle, _FORBIDDEN, 2 * cost - 1)
+    )
     red, green, blue = np.rint(low + (high - low) * share).astype(int).tolist()
     return red, green, blue
 
 
 def _with_strip(moment: Moment, animation: Animation) -> Any:
-    """The picture, and under it: time and return, the learned cost now as a bar, and of all steps so far as a band."""
+    """The picture, and under it: time and return, the learned cost now as a bar,
+    and of all steps so far as a band."""
     from PIL import Image, ImageDraw, ImageFont
 
     height, width = moment.picture.shape[:2]
@@ -196,7 +219,9 @@ def _with_strip(moment: Moment, animation: Animation) -> Any:
     right = width - 60
     top = height + 8
     draw.rectangle([left, top, right, top + 14], fill=(236, 239, 243))
-    draw.rectangle([left, top, left + max(1, round((right - left) * cost)), top + 14], fill=cost_colour(cost))
+    draw.rectangle(
+        [left, top, left + max(1, round((right - left) * cost)), top + 14], fill=cost_colour(cost)
+    )
     limit = left + round((right - left) * animation.threshold)
     draw.line([limit, top - 3, limit, top + 17], fill=_INK)
     draw.text((right + 8, top - 2), f"{cost:.2f}", _INK, font)
@@ -216,20 +241,26 @@ def _draw_band(draw: Any, costs: list[float], step: int, width: int, bottom: int
     for index in range(step + 1):
         start = round(width * index / len(costs))
         end = round(width * (index + 1) / len(costs))
-        draw.rectangle([start, bottom - 8, max(start, end - 1), bottom], fill=cost_colour(costs[index]))
+        draw.rectangle(
+            [start, bottom - 8, max(start, end - 1), bottom], fill=cost_colour(costs[index])
+        )
 
 
 def _write_webp(frames: list[Any], milliseconds: int) -> bytes:
-    """Animated WebP; the quality falls, then frames are left out, until the file is small enough."""
+    """Animated WebP; the quality falls, then frames are left out,
+    until the file is small enough."""
     for quality in (60, 40, 25):
-        data = _save(frames, "WEBP", milliseconds, {"quality": quality, "method": 3, "kmin": 9, "kmax": 30})
+        data = _save(
+            frames, "WEBP", milliseconds, {"quality": quality, "method": 3, "kmin": 9, "kmax": 30}
+        )
         if len(data) <= MOST_BYTES or len(frames) < 3:
             return data
     return _write_webp(frames[::2], milliseconds * 2)
 
 
 def _write_gif(frames: list[Any], milliseconds: int) -> bytes:
-    """GIF: 128 colours, no dithering (it would shimmer); frames are left out until the file is small enough."""
+    """GIF: 128 colours, no dithering (it would shimmer);
+    frames are left out until the file is small enough."""
     from PIL import Image
 
     colours = [frame.quantize(128, dither=Image.Dither.NONE) for frame in frames]
@@ -242,13 +273,23 @@ def _write_gif(frames: list[Any], milliseconds: int) -> bytes:
 
 def _save(frames: list[Any], form: str, milliseconds: int, options: dict[str, Any]) -> bytes:
     buffer = io.BytesIO()
-    frames[0].save(buffer, form, save_all=True, append_images=frames[1:], duration=milliseconds, loop=0, **options)
+    frames[0].save(
+        buffer,
+        form,
+        save_all=True,
+        append_images=frames[1:],
+        duration=milliseconds,
+        loop=0,
+        **options,
+    )
     return buffer.getvalue()
 
 
 def _write_mp4(frames: list[Any], milliseconds: int) -> bytes:
     """H.264 through imageio's ffmpeg."""
-    pictures = np.stack([np.asarray(frame)[: frame.height // 2 * 2, : frame.width // 2 * 2] for frame in frames])
+    pictures = np.stack(
+        [np.asarray(frame)[: frame.height // 2 * 2, : frame.width // 2 * 2] for frame in frames]
+    )
     options = {"fps": 1000 / milliseconds, "codec": "libx264", "macro_block_size": 2}
     data = _video_writer()("<bytes>", pictures, extension=".mp4", plugin="FFMPEG", **options)
     return bytes(data)
@@ -260,7 +301,8 @@ def _video_writer() -> Any:
         import imageio_ffmpeg
     except ImportError as error:
         raise InputError(
-            f"MP4 needs the extra 'video' ({error}): pip install 'icrl[video]', or use --format webp or gif."
+            f"MP4 needs the extra 'video' ({error}): pip install 'icrl[video]', or use --format "
+            "webp or gif."
         ) from error
     imageio_ffmpeg.get_ffmpeg_exe()
     return imageio.v3.imwrite

@@ -24,7 +24,11 @@ _MOST_STATES = 16
 
 
 def draw_constraint(
-    scenario: Scenario, constraint: LearnedConstraint, demos: Trajectories, samples: Trajectories, path: Path
+    scenario: Scenario,
+    constraint: LearnedConstraint,
+    demos: Trajectories,
+    samples: Trajectories,
+    path: Path,
 ) -> None:
     """Draw the constraint the way its task is best seen."""
     with blank_figure((10, 5.4)) as figure:
@@ -41,7 +45,11 @@ def _drawing_of(scenario: Scenario) -> Callable[..., None]:
 
 
 def _draw_lap(
-    figure: Any, scenario: Scenario, constraint: LearnedConstraint, demos: Trajectories, samples: Trajectories
+    figure: Any,
+    scenario: Scenario,
+    constraint: LearnedConstraint,
+    demos: Trajectories,
+    samples: Trajectories,
 ) -> None:
     """Each (cell, direction) of the track: true on the left, learned on the right."""
     observations = cell_to_observation(np.repeat(np.arange(NUM_CELLS), 2))
@@ -54,16 +62,24 @@ def _draw_lap(
 
 
 def _draw_plane(
-    figure: Any, scenario: Scenario, constraint: LearnedConstraint, demos: Trajectories, samples: Trajectories
+    figure: Any,
+    scenario: Scenario,
+    constraint: LearnedConstraint,
+    demos: Trajectories,
+    samples: Trajectories,
 ) -> None:
-    """Over the plane (x, y), all else as demonstrated: true (where known) on the left, learned on the right."""
+    """Over the plane (x, y), all else as demonstrated:
+    true (where known) on the left, learned on the right."""
     names = scenario.task.observation_names
     columns = [names.index("x"), names.index("y")]
     observations, actions = _some_pairs(demos, samples)
-    ranges = [_range(np.concatenate([_pairs(t)[0][:, c] for t in (demos, samples)])) for c in columns]
+    ranges = [
+        _range(np.concatenate([_pairs(t)[0][:, c] for t in (demos, samples)])) for c in columns
+    ]
     xs, ys = (np.linspace(*limits, _MAP_CELLS) for limits in ranges)
     shape = (_MAP_CELLS, _MAP_CELLS, len(observations))
-    states = np.broadcast_to(observations, (*shape, observations.shape[1])).copy()  # [y, x, states, o]
+    # [y, x, states, o]
+    states = np.broadcast_to(observations, (*shape, observations.shape[1])).copy()
     states[..., columns[0]], states[..., columns[1]] = xs[None, :, None], ys[:, None, None]
     choices = np.broadcast_to(actions, (*shape, *actions.shape[1:]))
     maps = [np.mean(constraint.feasibility(states, choices), axis=-1)]
@@ -81,7 +97,10 @@ def _draw_plane(
             vmin=0,
             vmax=1,
         )
-        for trajectories, colour, label in ((demos, "black", "demonstrations"), (samples, "#d97706", "agent")):
+        for trajectories, colour, label in (
+            (demos, "black", "demonstrations"),
+            (samples, "#d97706", "agent"),
+        ):
             _draw_paths(axes, trajectories, columns, colour, label)
         axes.set(xlabel="x", title=title)
     panels[0].set_ylabel("y")
@@ -90,19 +109,33 @@ def _draw_plane(
     figure.suptitle(f"{one_line(scenario.task.name)}: {_in_words(scenario)}", fontsize=11)
 
 
-def _draw_paths(axes: Any, trajectories: Trajectories, columns: list[int], colour: str, label: str) -> None:
+def _draw_paths(
+    axes: Any, trajectories: Trajectories, columns: list[int], colour: str, label: str
+) -> None:
     for index in range(min(trajectories.num_trajectories, _MOST_PATHS)):
         path = trajectories.observations[index, : trajectories.lengths[index]]
-        axes.plot(path[:, columns[0]], path[:, columns[1]], color=colour, lw=0.9, alpha=0.8, label=label)
-        label = "_another"  # matplotlib leaves labels that begin with an underscore out of the legend
+        axes.plot(
+            path[:, columns[0]], path[:, columns[1]], color=colour, lw=0.9, alpha=0.8, label=label
+        )
+        # matplotlib leaves labels that begin with an underscore out of the legend
+        label = "_another"
 
 
 def _draw_slices(
-    figure: Any, scenario: Scenario, constraint: LearnedConstraint, demos: Trajectories, samples: Trajectories
+    figure: Any,
+    scenario: Scenario,
+    constraint: LearnedConstraint,
+    demos: Trajectories,
+    samples: Trajectories,
 ) -> None:
-    """ζ as one feature is changed and all else stays as demonstrated, for the features that matter most."""
+    """ζ as one feature is changed and all else stays as demonstrated,
+    for the features that matter most."""
     features = constraint.features
-    numeric = [i for i, c in enumerate(features.columns) if c < features.num_observations or not features.discrete]
+    numeric = [
+        i
+        for i, c in enumerate(features.columns)
+        if c < features.num_observations or not features.discrete
+    ]
     slices = [_slice(scenario, constraint, demos, samples, features.columns[i]) for i in numeric]
     order = np.argsort([-np.ptp(s.feasibility) for s in slices], kind="stable")[:_MOST_PANELS]
     if len(order) > 3:
@@ -115,7 +148,9 @@ def _draw_slices(
     for axes in grid[len(order) :]:
         axes.set_axis_off()
     if len(order):
-        figure.legend(*grid[0].get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=4)
+        figure.legend(
+            *grid[0].get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=4
+        )
     name = one_line(scenario.task.name)
     figure.suptitle(
         f"{name}: learned feasibility as one feature changes and all else stays as demonstrated\n"
@@ -142,12 +177,17 @@ class _Slice(NamedTuple):
 
 
 def _slice(
-    scenario: Scenario, constraint: LearnedConstraint, demos: Trajectories, samples: Trajectories, column: int
+    scenario: Scenario,
+    constraint: LearnedConstraint,
+    demos: Trajectories,
+    samples: Trajectories,
+    column: int,
 ) -> _Slice:
     seen = tuple(_full(*_pairs(trajectories), column) for trajectories in (demos, samples))
     values = np.linspace(*_range(np.concatenate(seen)), _POINTS)
     observations, actions = _some_pairs(demos, samples)
-    moved = along(Pairs(observations=observations, actions=actions), column, values)  # [points, n, .]
+    # [points, n, .]
+    moved = along(Pairs(observations=observations, actions=actions), column, values)
     feasibility = np.mean(constraint.feasibility(moved.observations, moved.actions), axis=1)
     violates = None
     if scenario.truth_known:
@@ -158,20 +198,32 @@ def _slice(
 def _draw_slice(axes: Any, part: _Slice, name: str) -> None:
     if part.violates is not None:
         axes.fill_between(
-            part.values, 0, 1, where=part.violates > 0.5, color="#a50026", alpha=0.15, lw=0, label="truly forbidden"
+            part.values,
+            0,
+            1,
+            where=part.violates > 0.5,
+            color="#a50026",
+            alpha=0.15,
+            lw=0,
+            label="truly forbidden",
         )
     axes.plot(part.values, part.feasibility, color="#222222", lw=1.8, label="learned ζ")
     edges = np.linspace(part.values[0], part.values[-1], _BINS + 1)
-    for seen, colour, label in zip(part.seen, ("#313695", "#d97706"), ("demonstrations", "agent"), strict=True):
+    for seen, colour, label in zip(
+        part.seen, ("#313695", "#d97706"), ("demonstrations", "agent"), strict=True
+    ):
         counts = np.histogram(seen, edges)[0]
         heights = 0.25 * counts / max(int(counts.max()), 1)
-        axes.stairs(heights, edges, fill=True, color=colour, alpha=0.35, label=f"where they are: {label}")
+        axes.stairs(
+            heights, edges, fill=True, color=colour, alpha=0.35, label=f"where they are: {label}"
+        )
     axes.set(xlabel=name, xlim=(part.values[0], part.values[-1]), ylim=(-0.02, 1.04))
     axes.axhline(0.5, color="#999999", lw=0.6, ls=":")
 
 
 def _range(seen: FloatArray) -> tuple[float, float]:
-    """The range of what was seen, widened on both sides: what is forbidden begins where the expert turned back."""
+    """The range of what was seen, widened on both sides:
+    what is forbidden begins where the expert turned back."""
     low = float(seen.min())
     high = float(seen.max())
     margin = 0.35 * (high - low) or 1.0
@@ -183,7 +235,8 @@ def _pairs(trajectories: Trajectories) -> tuple[AnyArray, AnyArray]:
 
 
 def _some_pairs(demos: Trajectories, samples: Trajectories) -> tuple[AnyArray, AnyArray]:
-    """A few demonstrated pairs (the agent's where none are), evenly spread, for everything that is not being drawn."""
+    """A few demonstrated pairs (the agent's where none are), evenly spread,
+    for everything that is not being drawn."""
     observations, actions = _pairs(demos if demos.num_steps else samples)
     chosen = np.unique(np.linspace(0, len(observations) - 1, _MOST_STATES).astype(int))
     return observations[chosen], actions[chosen]

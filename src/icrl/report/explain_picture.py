@@ -1,4 +1,5 @@
-"""`explain.png`: slices through ζ with the rule, the interval left open, and where expert and agents were."""
+"""`explain.png`: slices through ζ with the rule, the interval left open,
+and where expert and agents were."""
 
 from pathlib import Path
 from textwrap import fill
@@ -20,7 +21,11 @@ _BINS, _MOST_POINTS = 60, 400
 
 def draw_reading(reading: Reading, title: str, path: Path) -> None:
     """Draw the slices of a reading; the file is written whole or not at all."""
-    slices = list(reading.slices[:1]) + [reading.zoom] * (reading.zoom is not None) + list(reading.slices[1:])
+    slices = (
+        list(reading.slices[:1])
+        + [reading.zoom] * (reading.zoom is not None)
+        + list(reading.slices[1:])
+    )
     if reading.maps and not slices:
         _draw_maps(reading, title, path)
         return
@@ -44,7 +49,9 @@ def _finish(figure: Any, grid: Any, columns: int, reading: Reading, title: str, 
     for axes in grid:
         handles, labels = axes.get_legend_handles_labels()
         named |= dict(zip(labels, handles, strict=True))
-    figure.legend(named.values(), named, fontsize=9, loc="outside lower center", ncols=columns, frameon=False)
+    figure.legend(
+        named.values(), named, fontsize=9, loc="outside lower center", ncols=columns, frameon=False
+    )
     said = "no short rule fits"
     if reading.rule is not None and reading.rule.fits:
         said = f"forbidden: {reading.rule}"
@@ -81,11 +88,19 @@ def _draw_map(axes: Any, part: RegionMap, reading: Reading) -> None:
         rows = rows[:: max(1, len(rows) // _MOST_POINTS)]
         x, y = part.places[rows].T
         marker = {"demonstrations": "o", "agents": "X"}[label]
-        axes.scatter(x, y, s=13, marker=marker, color=colour, edgecolors="white", linewidths=0.4, label=label)
+        axes.scatter(
+            x, y, s=13, marker=marker, color=colour, edgecolors="white", linewidths=0.4, label=label
+        )
     if part.choices:
         axes.set_yticks(part.ys, [one_line(choice) for choice in part.choices])
     names = [one_line(name) for name in part.names]
-    axes.set(xlabel=names[0], ylabel=names[1], xlim=extent[:2], ylim=extent[2:], title=one_line(part.layer))
+    axes.set(
+        xlabel=names[0],
+        ylabel=names[1],
+        xlim=extent[:2],
+        ylim=extent[2:],
+        title=one_line(part.layer),
+    )
 
 
 def _draw_slice(axes: Any, part: Slice, reading: Reading) -> None:
@@ -95,12 +110,31 @@ def _draw_slice(axes: Any, part: Slice, reading: Reading) -> None:
     condition, interval = threshold_of(reading.rule), reading.interval
     if condition is not None and condition.name == part.name:
         if interval is not None and interval.low is not None and interval.high is not None:
-            axes.axvspan(interval.low, interval.high, color="#888888", alpha=0.15, lw=0, label="left open by the data")
+            axes.axvspan(
+                interval.low,
+                interval.high,
+                color="#888888",
+                alpha=0.15,
+                lw=0,
+                label="left open by the data",
+            )
         threshold = condition.high if condition.low == -np.inf else condition.low
         axes.axvline(
-            threshold, color=_RULE, lw=1.6, ls="--", label=f"the rule: {one_line(condition.name)} = {threshold:.4g}"
+            threshold,
+            color=_RULE,
+            lw=1.6,
+            ls="--",
+            label=f"the rule: {one_line(condition.name)} = {threshold:.4g}",
         )
-    axes.fill_between(part.values, part.low, part.high, color="#222222", alpha=0.15, lw=0, label="5 % to 95 % of pairs")
+    axes.fill_between(
+        part.values,
+        part.low,
+        part.high,
+        color="#222222",
+        alpha=0.15,
+        lw=0,
+        label="5 % to 95 % of pairs",
+    )
     axes.plot(part.values, part.mean, color="#222222", lw=1.8, label="mean ζ")
     axes.axhline(0.5, color="#777777", lw=0.9, ls=":", label="infeasible below ζ = 0.5")
     column = reading.judged.values[:, reading.judged.names.index(part.name)]
@@ -108,7 +142,9 @@ def _draw_slice(axes: Any, part: Slice, reading: Reading) -> None:
     for chosen, colour, label in _groups(reading):
         counts = np.histogram(column[chosen], edges)[0]
         heights = 0.25 * counts / max(int(counts.max()), 1)
-        axes.stairs(heights, edges, fill=True, color=colour, alpha=0.35, label=f"where they were: {label}")
+        axes.stairs(
+            heights, edges, fill=True, color=colour, alpha=0.35, label=f"where they were: {label}"
+        )
     axes.set(
         xlabel=one_line(f"{part.name}, close up" if part is reading.zoom else part.name),
         xlim=(part.values[0], part.values[-1]),
@@ -119,7 +155,15 @@ def _draw_slice(axes: Any, part: Slice, reading: Reading) -> None:
 def _draw_choices(axes: Any, part: Slice) -> None:
     axes.bar(part.values, part.mean, width=0.6, color="#8c8c8c", label="mean ζ")
     spread = np.maximum([part.mean - part.low, part.high - part.mean], 0)
-    axes.errorbar(part.values, part.mean, spread, fmt="none", color="black", lw=1, label="5 % to 95 % of pairs")
+    axes.errorbar(
+        part.values,
+        part.mean,
+        spread,
+        fmt="none",
+        color="black",
+        lw=1,
+        label="5 % to 95 % of pairs",
+    )
     axes.axhline(0.5, color="#777777", lw=0.9, ls=":", label="infeasible below ζ = 0.5")
     axes.set_xticks(part.values, [one_line(choice) for choice in part.choices])
     axes.set(xlabel=one_line(part.name), ylim=(-0.02, 1.04))
@@ -127,8 +171,16 @@ def _draw_choices(axes: Any, part: Slice) -> None:
 
 def _draw_plane(figure: Any, axes: Any, plane: Plane, reading: Reading) -> None:
     extent = (plane.xs[0], plane.xs[-1], plane.ys[0], plane.ys[-1])
-    image = axes.imshow(plane.mean, extent=extent, origin="lower", aspect="auto", cmap="RdYlBu", alpha=0.75, vmin=0,
-                        vmax=1)  # fmt: skip
+    image = axes.imshow(
+        plane.mean,
+        extent=extent,
+        origin="lower",
+        aspect="auto",
+        cmap="RdYlBu",
+        alpha=0.75,
+        vmin=0,
+        vmax=1,
+    )
     columns = [reading.judged.names.index(name) for name in plane.names]
     for chosen, colour, label in reversed(_groups(reading)):
         inside = (reading.judged.values[:, columns[0]] >= extent[0]) & (
@@ -137,9 +189,19 @@ def _draw_plane(figure: Any, axes: Any, plane: Plane, reading: Reading) -> None:
         rows = np.flatnonzero(chosen & inside)
         rows = rows[:: max(1, len(rows) // _MOST_POINTS)]
         x, y = reading.judged.values[rows][:, columns].T
-        # White rims keep both apart from the map and from each other; shapes tell them apart without colour.
+        # White rims keep both apart from the map and from each other;
+        # shapes tell them apart without colour.
         marker = {"demonstrations": "o", "agents": "X"}[label]
-        axes.scatter(x, y, s=13, marker=marker, color=colour, edgecolors="white", linewidths=0.4, label=f"map: {label}")
+        axes.scatter(
+            x,
+            y,
+            s=13,
+            marker=marker,
+            color=colour,
+            edgecolors="white",
+            linewidths=0.4,
+            label=f"map: {label}",
+        )
     names = [one_line(name) for name in plane.names]
     axes.set(xlabel=names[0], ylabel=names[1], xlim=extent[:2], ylim=extent[2:])
     figure.colorbar(image, ax=axes, label="mean ζ", shrink=0.8, pad=0.01)

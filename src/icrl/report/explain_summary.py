@@ -16,7 +16,8 @@ _MOST_FEATURES = 6
 
 
 def print_reading(reading: Reading, console: Console) -> None:
-    """The rules with fidelity and support; the interval that is left open; which features matter."""
+    """The rules with fidelity and support; the interval that is left open;
+    which features matter."""
 
     if not reading.recorded:
         say(
@@ -29,7 +30,8 @@ def print_reading(reading: Reading, console: Console) -> None:
         share = float(np.mean(reading.judged.forbidden))
         say(
             console,
-            f"No rule: ζ forbids {share:.0%} of the {len(reading.judged.forbidden):,} recorded pairs.",
+            f"No rule: ζ forbids {share:.0%} of the {len(reading.judged.forbidden):,} recorded "
+            "pairs.",
         )
         for line in rival_lines(reading):
             say(console, line)
@@ -47,38 +49,58 @@ def print_reading(reading: Reading, console: Console) -> None:
     for line in [*wall_lines(reading), *rival_lines(reading)]:
         say(console, line)
     order = [int(i) for i in np.argsort(-reading.influence, kind="stable")[:_MOST_FEATURES]]
-    shown = [f"{reading.judged.names[i]} {reading.influence[i]:.0%}" for i in order if reading.influence[i] >= MATTERS]
+    shown = [
+        f"{reading.judged.names[i]} {reading.influence[i]:.0%}"
+        for i in order
+        if reading.influence[i] >= MATTERS
+    ]
     say(
         console,
-        f"What matters to ζ (share of judgements that flip when shuffled): {', '.join(shown) or 'nothing'}.",
+        "What matters to ζ (share of judgements that flip when shuffled): "
+        f"{', '.join(shown) or 'nothing'}.",
     )
 
 
-def interval_lines(interval: OpenInterval, condition: Condition, turning: tuple[float, float] | None) -> list[str]:
+def interval_lines(
+    interval: OpenInterval, condition: Condition, turning: tuple[float, float] | None
+) -> list[str]:
     """The interval that the data leave open, with what bounds it on either side."""
     name = condition.name
     lowest = "lowest" if condition.low == -math.inf else "highest"
     beyond = "below" if condition.low == -math.inf else "above"
     ends = ["?" if end is None else f"{end:.4g}" for end in (interval.low, interval.high)]
     lines = [
-        f"The data leave open: from {ends[0]} to {ends[1]}. Where in there the threshold of {name} is, they cannot say."
+        (
+            f"The data leave open: from {ends[0]} to {ends[1]}. Where in there the threshold of "
+            f"{name} is, they cannot say."
+        )
     ]
     if interval.contradictory:
         lines = [f"No threshold on {name} explains the evidence without forbidding demonstrations:"]
-    lines.append(f"  {interval.proven:.4g} is the {lowest} {name} of the demonstrations, which obey the constraint;")
+    lines.append(
+        f"  {interval.proven:.4g} is the {lowest} {name} of the demonstrations, which obey the "
+        "constraint;"
+    )
     if interval.needed is None:
         lines.append("  nothing bounds the other side: ζ flags no recorded episode.")
     else:
         lines.append(
-            f"  {interval.needed:.4g} is as far as {EXPLAINED:.0%} of the {interval.flagged_episodes} flagged "
-            f"episodes go: a threshold {beyond} it would leave more of them unexplained."
+            f"  {interval.needed:.4g} is as far as {EXPLAINED:.0%} of the "
+            f"{interval.flagged_episodes} flagged episodes go: a threshold {beyond} it would leave "
+            "more of them unexplained."
         )
     if interval.bulk is not None:
-        lines.append(f"  95 % of what these episodes do beyond the demonstrations is {beyond} {interval.bulk:.4g}.")
+        lines.append(
+            f"  95 % of what these episodes do beyond the demonstrations is {beyond} "
+            f"{interval.bulk:.4g}."
+        )
     if interval.gap is not None:
         lines.append(f"  Nobody was seen between {interval.gap[0]:.4g} and {interval.gap[1]:.4g}.")
     if turning is not None:
-        lines.append(f"  ζ itself turns between {turning[0]:.4g} and {turning[1]:.4g}, as the other features have it.")
+        lines.append(
+            f"  ζ itself turns between {turning[0]:.4g} and {turning[1]:.4g}, as the other "
+            "features have it."
+        )
     return lines
 
 
@@ -89,7 +111,10 @@ def wall_lines(reading: Reading) -> list[str]:
         return []
     lenient = wall.lenient or "next to nothing"
     return [
-        f"Left open is where between demonstrations and evidence the wall stands (caution {wall.caution:g} here):",
+        (
+            "Left open is where between demonstrations and evidence the wall stands (caution "
+            f"{wall.caution:g} here):"
+        ),
         f"  with all caution (1): {wall.cautious}",
         f"  with none (0): {lenient}",
     ]
@@ -105,7 +130,9 @@ def rival_lines(reading: Reading) -> list[str]:
         if rival.refuted > 0:
             notes.append(f"{rival.refuted:.0%} of held-out demonstrations refute it")
         if rival.kept is not None:
-            notes.append(f"agents that obey it keep {rival.kept:.0%} of what they earn beyond demonstrations")
+            notes.append(
+                f"agents that obey it keep {rival.kept:.0%} of what they earn beyond demonstrations"
+            )
         if rival.vetoed:
             notes.append("vetoed: something earlier explains as much")
         mark = " "
@@ -160,8 +187,9 @@ def rule_lines(explanation: Explanation) -> list[str]:
     if fidelity.even_agreement is not None:
         even = f"; {fidelity.even_agreement:.3f} on an even sample of the region's box"
     return [
-        f"balanced agreement with ζ {fidelity.balanced_agreement:.3f} (precision {precision}, recall "
-        f"{fidelity.recall:.3f}) on {fidelity.pairs:,} pairs that it was not chosen on{even}",
-        f"it forbids {support.demonstrated:,} of {support.of_demonstrated:,} demonstrated pairs and "
-        f"{support.by_agents:,} of {support.of_by_agents:,} recorded pairs of agents",
+        f"balanced agreement with ζ {fidelity.balanced_agreement:.3f} (precision {precision}, "
+        f"recall {fidelity.recall:.3f}) on {fidelity.pairs:,} pairs that it was not chosen "
+        f"on{even}",
+        f"it forbids {support.demonstrated:,} of {support.of_demonstrated:,} demonstrated pairs "
+        f"and {support.by_agents:,} of {support.of_by_agents:,} recorded pairs of agents",
     ]

@@ -1,4 +1,7 @@
-"""Figures of a report: learning curves, final scores of every seed, ζ over x. PNG and SVG, reproducible to the bit."""
+"""Figures of a report: learning curves, final scores of every seed, ζ over x.
+
+PNG and SVG, reproducible to the bit.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -7,7 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from icrl.experiment.suite.statistics import interquartile_mean, standard_error, stratified_bootstrap
+from icrl.experiment.suite.statistics import (
+    interquartile_mean,
+    standard_error,
+    stratified_bootstrap,
+)
 from icrl.methods.references import EXPERT_AGENT, NOMINAL_AGENT
 from icrl.report.canvas import blank_figure, save_figure
 from icrl.report.looks import colours
@@ -19,11 +26,24 @@ from icrl.words import one_line
 _EXPERT = str(EXPERT_AGENT.colour)
 _FORBIDDEN = "#B22222"
 _STYLE = {
-    "font.family": "DejaVu Sans", "font.size": 11, "axes.titlesize": 12, "axes.labelsize": 11, "legend.fontsize": 10,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#444444", "axes.linewidth": 0.8,
-    "axes.grid": True, "grid.color": "#E4E4E4", "grid.linewidth": 0.7, "axes.axisbelow": True,
-    "xtick.color": "#444444", "ytick.color": "#444444", "svg.hashsalt": PACKAGE, "svg.fonttype": "path",
-}  # fmt: skip
+    "font.family": "DejaVu Sans",
+    "font.size": 11,
+    "axes.titlesize": 12,
+    "axes.labelsize": 11,
+    "legend.fontsize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#444444",
+    "axes.linewidth": 0.8,
+    "axes.grid": True,
+    "grid.color": "#E4E4E4",
+    "grid.linewidth": 0.7,
+    "axes.axisbelow": True,
+    "xtick.color": "#444444",
+    "ytick.color": "#444444",
+    "svg.hashsalt": PACKAGE,
+    "svg.fonttype": "path",
+}
 
 
 class Curves(NamedTuple):
@@ -43,7 +63,8 @@ class ZetaOverX(NamedTuple):
     x: FloatArray
     """[K]"""
     zeta: FloatArray
-    """[n, K]: mean ζ of each seed's constraint at x, the other features drawn from visited states."""
+    """[n, K]: mean ζ of each seed's constraint at x,
+    the other features drawn from visited states."""
     forbidden: FloatArray
     """[K]: share of those states that are truly forbidden at x."""
     expert_x: FloatArray
@@ -51,7 +72,8 @@ class ZetaOverX(NamedTuple):
 
 
 def common_curves(group: Group, name: str) -> Curves | None:
-    """A metric of the finished runs, interpolated to the steps that all of them cover; None: nothing to draw."""
+    """A metric of the finished runs, interpolated to the steps that all of them cover;
+    None: nothing to draw."""
     series = [
         (np.array([m["steps"] for m in run.metrics if name in m], np.float64),
          np.array([m[name] for m in run.metrics if name in m], np.float64))
@@ -69,8 +91,11 @@ def common_curves(group: Group, name: str) -> Curves | None:
     return None
 
 
-def draw_learning_curves(groups: Sequence[Group], references: dict[str, dict[str, float]], path: Path) -> list[Path]:
-    """True return and violation rate against environment steps: mean, standard error, every seed, references."""
+def draw_learning_curves(
+    groups: Sequence[Group], references: dict[str, dict[str, float]], path: Path
+) -> list[Path]:
+    """True return and violation rate against environment steps:
+    mean, standard error, every seed, references."""
     palette = colours(group.label for group in groups)
     with figure_file(path, (10.5, 4.5)) as figure:
         panels = figure.subplots(1, 2)
@@ -78,7 +103,12 @@ def draw_learning_curves(groups: Sequence[Group], references: dict[str, dict[str
             for group in groups:
                 curves = common_curves(group, f"truth/{name}")
                 if curves is not None:
-                    draw_band(axes, curves, palette[group.label], f"{group.name}, n = {len(curves.values)}")
+                    draw_band(
+                        axes,
+                        curves,
+                        palette[group.label],
+                        f"{group.name}, n = {len(curves.values)}",
+                    )
             draw_references(axes, references, name)
             axes.set(xlabel="environment steps", xlim=(0, None))
             axes.xaxis.set_major_formatter(steps_formatter())
@@ -86,12 +116,16 @@ def draw_learning_curves(groups: Sequence[Group], references: dict[str, dict[str
         panels[1].set(title="Violation rate", ylabel="share of steps that violate")
         room_for_rates(panels[1])
         handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False)
+        figure.legend(
+            handles, labels, loc="outside lower center", ncols=min(4, len(labels)), frameon=False
+        )
         figure.suptitle(one_line(groups[0].task), fontweight="bold")
     return [path.with_suffix(".png"), path.with_suffix(".svg")]
 
 
-def draw_final_scores(groups: Sequence[Group], references: dict[str, dict[str, float]], path: Path) -> list[Path]:
+def draw_final_scores(
+    groups: Sequence[Group], references: dict[str, dict[str, float]], path: Path
+) -> list[Path]:
     """Every seed's final scores as a dot; the IQM and its 95 % interval as a bar."""
     drawn = [group for group in groups if group.finished]
     palette = colours(group.label for group in groups)
@@ -101,40 +135,73 @@ def draw_final_scores(groups: Sequence[Group], references: dict[str, dict[str, f
             for row, group in enumerate(drawn):
                 _draw_strip(axes, row, group.values(name), palette[group.label])
             if EXPERT in references:
-                axes.axvline(references[EXPERT][name], color=_EXPERT, lw=1.3, dashes=(5, 3), zorder=1.5)
+                axes.axvline(
+                    references[EXPERT][name], color=_EXPERT, lw=1.3, dashes=(5, 3), zorder=1.5
+                )
             axes.grid(axis="y", visible=False)
-        panels[0].set_yticks(range(len(drawn)), [f"{group.name}, n = {len(group.finished)}" for group in drawn])
+        panels[0].set_yticks(
+            range(len(drawn)), [f"{group.name}, n = {len(group.finished)}" for group in drawn]
+        )
         panels[0].set(xlabel="final true return (dashed: expert)", ylim=(len(drawn) - 0.5, -0.5))
         panels[1].set(xlabel="final violation rate")
         panels[1].set_xlim(left=-0.03 * panels[1].get_xlim()[1])
-        figure.suptitle(f"{one_line(groups[0].task)}: every seed, IQM and 95 % interval", fontweight="bold")
+        figure.suptitle(
+            f"{one_line(groups[0].task)}: every seed, IQM and 95 % interval", fontweight="bold"
+        )
     return [path.with_suffix(".png"), path.with_suffix(".svg")]
 
 
 def draw_zeta_over_x(task: str, views: Sequence[ZetaOverX], truth: str, path: Path) -> list[Path]:
-    """ζ over x for each method (above), and where expert and agents are (below); the truly forbidden part shaded."""
+    """ζ over x for each method (above), and where expert and agents are (below);
+    the truly forbidden part shaded."""
     with figure_file(path, (max(4.6, 3.7 * len(views)), 5.2)) as figure:
-        grid = figure.subplots(2, len(views), sharex="col", sharey="row", squeeze=False, height_ratios=(3, 2))
+        grid = figure.subplots(
+            2, len(views), sharex="col", sharey="row", squeeze=False, height_ratios=(3, 2)
+        )
         for column, view in enumerate(views):
             above, below = grid[:, column]
             for axes in (above, below):
-                axes.fill_between(view.x, 0, 1, where=view.forbidden > 0.5, transform=axes.get_xaxis_transform(),
-                                  color=_FORBIDDEN, alpha=0.10, lw=0, label="truly forbidden")  # fmt: skip
+                axes.fill_between(
+                    view.x,
+                    0,
+                    1,
+                    where=view.forbidden > 0.5,
+                    transform=axes.get_xaxis_transform(),
+                    color=_FORBIDDEN,
+                    alpha=0.10,
+                    lw=0,
+                    label="truly forbidden",
+                )
             colour = colours([view.label])[view.label]
             above.plot(view.x, view.zeta.T, color=colour, lw=0.8, alpha=0.35)
-            above.plot(view.x, view.zeta.mean(axis=0), color=colour, lw=2.4, label="ζ: mean, and every seed")
+            above.plot(
+                view.x,
+                view.zeta.mean(axis=0),
+                color=colour,
+                lw=2.4,
+                label="ζ: mean, and every seed",
+            )
             above.axhline(0.5, color="#888888", lw=0.8, ls=":")
             title = f"{view.name}, n = {len(view.zeta)}".replace(", ", "\n", 1)
             above.set(title=title, ylim=(-0.03, 1.05), xlim=(view.x[0], view.x[-1]))
-            for values, shade, label in ((view.expert_x, _EXPERT, EXPERT), (view.agent_x, colour, "agents")):
+            for values, shade, label in (
+                (view.expert_x, _EXPERT, EXPERT),
+                (view.agent_x, colour, "agents"),
+            ):
                 _draw_histogram(below, values, view.x, shade, label)
             below.set(xlabel="x")
         grid[0, 0].set_ylabel("feasibility ζ")
         grid[1, 0].set_ylabel("share of states")
         grid[1, 0].set_ylim(bottom=0)
         parts = [axes.get_legend_handles_labels() for axes in grid[:, 0]]
-        named = {label: handle for handles, labels in parts for handle, label in zip(handles, labels, strict=True)}
-        figure.legend(named.values(), named, loc="outside lower center", ncols=len(named), frameon=False)
+        named = {
+            label: handle
+            for handles, labels in parts
+            for handle, label in zip(handles, labels, strict=True)
+        }
+        figure.legend(
+            named.values(), named, loc="outside lower center", ncols=len(named), frameon=False
+        )
         figure.suptitle(f"{one_line(task)}: learned ζ over x (truth: {truth})", fontweight="bold")
     return [path.with_suffix(".png"), path.with_suffix(".svg")]
 
@@ -144,8 +211,14 @@ def draw_references(axes: Any, references: dict[str, dict[str, float]], name: st
     for agent, dashes in ((EXPERT_AGENT, (5, 3)), (NOMINAL_AGENT, (1, 2))):
         reference = agent.name
         if reference in references:
-            axes.axhline(references[reference][name], color=agent.colour, lw=1.3, dashes=dashes, zorder=1.5,
-                         label=f"{reference} (reference)")  # fmt: skip
+            axes.axhline(
+                references[reference][name],
+                color=agent.colour,
+                lw=1.3,
+                dashes=dashes,
+                zorder=1.5,
+                label=f"{reference} (reference)",
+            )
 
 
 def draw_band(axes: Any, curves: Curves, colour: str, label: str) -> None:
@@ -155,8 +228,19 @@ def draw_band(axes: Any, curves: Curves, colour: str, label: str) -> None:
     axes.plot(steps, values.T, color=colour, lw=0.8, alpha=0.4, zorder=2)
     if len(values) > 1:
         error = standard_error(values.T)
-        axes.fill_between(steps, mean - error, mean + error, color=colour, alpha=0.2, lw=0, zorder=2.5)
-    axes.plot(steps, mean, color=colour, lw=2.2, zorder=3, label=label, marker="o", ms=3 if len(steps) < 30 else 0)
+        axes.fill_between(
+            steps, mean - error, mean + error, color=colour, alpha=0.2, lw=0, zorder=2.5
+        )
+    axes.plot(
+        steps,
+        mean,
+        color=colour,
+        lw=2.2,
+        zorder=3,
+        label=label,
+        marker="o",
+        ms=3 if len(steps) < 30 else 0,
+    )
 
 
 def _draw_strip(axes: Any, row: int, values: FloatArray, colour: str) -> None:
@@ -170,7 +254,9 @@ def _draw_strip(axes: Any, row: int, values: FloatArray, colour: str) -> None:
         ends = [interval.low, interval.high]
         axes.plot(ends, [row, row], color=colour, lw=9, alpha=0.25, solid_capstyle="butt")
     axes.plot([interval.value] * 2, [row - 0.33, row + 0.33], color=colour, lw=2.2)
-    axes.plot(values, heights, ls="", marker="o", ms=5, color=colour, mec="white", mew=0.6, zorder=3)
+    axes.plot(
+        values, heights, ls="", marker="o", ms=5, color=colour, mec="white", mew=0.6, zorder=3
+    )
 
 
 def _draw_histogram(axes: Any, values: FloatArray, x: FloatArray, colour: str, label: str) -> None:
@@ -192,7 +278,13 @@ def steps_formatter() -> Any:
     from matplotlib.ticker import FuncFormatter
 
     def shown(steps: float, _: int) -> str:
-        return f"{steps / 1e6:g}M" if steps >= 1e6 else f"{steps / 1e3:g}k" if steps >= 1e3 else f"{steps:g}"
+        return (
+            f"{steps / 1e6:g}M"
+            if steps >= 1e6
+            else f"{steps / 1e3:g}k"
+            if steps >= 1e3
+            else f"{steps:g}"
+        )
 
     return FuncFormatter(shown)
 

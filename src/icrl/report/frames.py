@@ -15,9 +15,10 @@ def load_results(*directories: str | Path, rounds: bool = False) -> "pandas.Data
     """Every run in the directories (runs, or folders of runs) as a row; with `rounds`, every round
     of every run.
 
-    Columns: task, label, method, preset, seed, directory; the numbers of `scores.json` (those of the constraint as
-    `constraint/...`, the verdict of `icrl evaluate` as `verdict`) or, with `rounds`, of `metrics.jsonl`; every
-    setting as `config/...`. A run that is not finished has no scores. Needs the extra 'pandas'.
+    Columns: task, label, method, preset, seed, directory; the numbers of `scores.json` (those of
+    the constraint as `constraint/...`, the verdict of `icrl evaluate` as `verdict`) or, with
+    `rounds`, of `metrics.jsonl`; every setting as `config/...`. A run that is not finished has no
+    scores. Needs the extra 'pandas'.
     """
     try:
         import pandas

@@ -1,5 +1,5 @@
-"""What is written beside a run when it is over, and again whenever more is known of it; and what is said of one that is
-not over. Needs no JAX: a constraint is read without it."""
+"""What is written beside a run when it is over, and again whenever more is known of it;
+and what is said of one that is not over. Needs no JAX: a constraint is read without it."""
 
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,18 @@ from icrl.words import say
 def print_unfinished(run: RunDirectory, console: Console) -> None:
     """Say so if a run is going on or was stopped: what is read then is not its result."""
     if not run.finished:
-        said = f"{run.path} is not finished (it has no scores.json): this is what its constraint and agent are so far."
+        said = (
+            f"{run.path} is not finished (it has no scores.json): this is what its constraint and "
+            "agent are so far."
+        )
         say(console, said, "yellow")
 
 
 def keep_record(path: Path, content: dict[str, Any], console: Console) -> None:
-    """Write what was found beside what was read. A run that may not be written can still be read: then say so."""
+    """Write what was found beside what was read.
+
+    A run that may not be written can still be read: then say so.
+    """
     try:
         write_json(path, content)
     except NotWritten as error:

@@ -1,4 +1,5 @@
-"""How runs are shown: the name and the colour of every label that we know, as methods and suites say them."""
+"""How runs are shown: the name and the colour of every label that we know,
+as methods and suites say them."""
 
 from collections.abc import Iterable
 
@@ -9,7 +10,8 @@ from icrl.methods.registry import METHODS, REFERENCES, find_method, is_known
 from icrl.words import one_line
 
 _OTHER_COLOURS = ("#E69F00", "#332288", "#882255", "#117733")
-"""With those of the methods, Okabe and Ito's palette and Tol's: told apart by colour-blind readers too."""
+"""With those of the methods, Okabe and Ito's palette and Tol's:
+told apart by colour-blind readers too."""
 
 
 def _known() -> dict[str, Look]:

@@ -1,4 +1,5 @@
-"""`icrl report`: scores, tables, figures, the page and the commands behind them, from run directories into one."""
+"""`icrl report`: scores, tables, figures, the page and the commands behind them,
+from run directories into one."""
 
 import re
 from collections.abc import Sequence
@@ -30,7 +31,14 @@ from icrl.report.cells import fenced
 from icrl.report.figures import ZetaOverX, draw_final_scores, draw_learning_curves, draw_zeta_over_x
 from icrl.report.knowledge import Known, judge_all, knowledge_note, knowledge_table, seeds_table
 from icrl.report.records import Group, RunRecord, read_commands, read_groups
-from icrl.report.table import Forbidden, expert_level, nominal_rate, notes, summary_table, truth_known
+from icrl.report.table import (
+    Forbidden,
+    expert_level,
+    nominal_rate,
+    notes,
+    summary_table,
+    truth_known,
+)
 from icrl.report.task_report import NamedTable, TaskReport
 from icrl.report.web.page import write_page
 from icrl.tasks.task import Scenario
@@ -58,7 +66,11 @@ def write_report(directories: Sequence[Path], out: Path, command: str) -> list[P
         figures = draw_task(report, out)
         sections.append(_section(report, figures))
         written += [*figures, *_write_csv(report, out)]
-        scores += [judged_scores(run, report.forbidden) for group in report.groups for run in group.finished]
+        scores += [
+            judged_scores(run, report.forbidden)
+            for group in report.groups
+            for run in group.finished
+        ]
     write_json(out / SCORES, scores)
     text = "\n".join([*sections, "Made by:\n", fenced(commands)]) + "\n"
     write_whole(out / TABLE, text.encode())
@@ -71,7 +83,9 @@ def write_run_page(directory: Path, commands: Sequence[str] = ()) -> Path:
     reports = judge_tasks(read_groups([directory]))
     (run,) = (run for group in reports[0].groups for run in group.runs)
     title = f"icrl: {run.config.get('method')} on {run.task}, seed {run.seed}"
-    return write_page(directory / RUN_PAGE, title, reports, [*read_commands([directory]), *commands])
+    return write_page(
+        directory / RUN_PAGE, title, reports, [*read_commands([directory]), *commands]
+    )
 
 
 def judge_tasks(groups: Sequence[Group]) -> list[TaskReport]:
@@ -89,7 +103,9 @@ def judge_task(task: str, groups: list[Group]) -> TaskReport:
     demos = _demos_of(finished[0].config, scenario)
     for run in finished:
         if (run.directory / CONSTRAINT).is_dir():
-            constraint_of_run(run.directory, run.config, None if scenario is None else scenario.task)
+            constraint_of_run(
+                run.directory, run.config, None if scenario is None else scenario.task
+            )
     references = references_of(groups, demos)
     nominal = nominal_rate(groups, references)
     cells = cells_of(groups)
@@ -98,10 +114,16 @@ def judge_task(task: str, groups: list[Group]) -> TaskReport:
     if scenario is not None and scenario.truth_known and truth_known(groups):
         forbidden = forbidden_steps(groups, scenario, expert_steps(groups, scenario, demos))
         known = judge_all(groups, scenario, demos)
-    tables = [NamedTable(name="methods", title="Methods", table=summary_table(groups, references, forbidden))]
+    tables = [
+        NamedTable(
+            name="methods", title="Methods", table=summary_table(groups, references, forbidden)
+        )
+    ]
     if known and not cells:
         title = "How well the constraint itself is known"
-        tables.append(NamedTable(name="constraint", title=title, table=knowledge_table(groups, known)))
+        tables.append(
+            NamedTable(name="constraint", title=title, table=knowledge_table(groups, known))
+        )
     seeds = seeds_table(groups, known, expert_level(groups), forbidden)
     tables.append(NamedTable(name="seeds", title="Every seed", table=seeds))
     remarks = []
@@ -109,30 +131,44 @@ def judge_task(task: str, groups: list[Group]) -> TaskReport:
         remarks.append(knowledge_note(scenario, demos, _all_transferred(finished)))
     if cells:
         title = "What each ablation costs, against having both with the same B"
-        tables.append(NamedTable(name="ablation", title=title, table=ablation_table(cells, nominal)))
+        tables.append(
+            NamedTable(name="ablation", title=title, table=ablation_table(cells, nominal))
+        )
         remarks.append(ablation_note())
     return TaskReport(
-        task=task, groups=groups, scenario=scenario, demos=demos, references=references, tables=tables,
-        remarks=remarks, forbidden=forbidden,
-    )  # fmt: skip
+        task=task,
+        groups=groups,
+        scenario=scenario,
+        demos=demos,
+        references=references,
+        tables=tables,
+        remarks=remarks,
+        forbidden=forbidden,
+    )
 
 
 def _scenario_if_any(finished: Sequence[RunRecord]) -> Scenario | None:
-    """The task of the runs; None where it is a function that only they name (a report executes nothing), or was made
-    in somebody's Python and is gone: nobody knows the truth of such a task."""
+    """The task of the runs; None where it is a function that only they name (a report executes
+    nothing), or was made in somebody's Python and is gone: nobody knows the truth of such a task.
+    """
     first = finished[0]
     try:
         return scenario_of_run(first.config, directory=first.directory)
     except InputError as error:
         truths = ("true_return", "violation_rate")
-        told = [run for run in finished if any((run.scores or {}).get(name) is not None for name in truths)]
+        told = [
+            run
+            for run in finished
+            if any((run.scores or {}).get(name) is not None for name in truths)
+        ]
         if not told:
             return None
         if not isinstance(error, ImportRefused):
             raise
         raise InputError(
-            f"{told[0].directory} is a run on {told[0].task}, whose true constraint is not known, but its scores.json "
-            "holds what only the truth can tell: it was edited. Restore it, or leave the run out."
+            f"{told[0].directory} is a run on {told[0].task}, whose true constraint is not known, "
+            "but its scores.json holds what only the truth can tell: it was edited. Restore it, or "
+            "leave the run out."
         ) from None
 
 
@@ -145,7 +181,8 @@ def _demos_of(config: dict[str, Any], scenario: Scenario | None) -> Demonstratio
 
 
 def draw_task(report: TaskReport, out: Path) -> list[Path]:
-    """The figures of one task; what they show is judged by the truth, so without it there are none."""
+    """The figures of one task; what they show is judged by the truth,
+    so without it there are none."""
     groups, scenario = report.groups, report.scenario
     if scenario is None or not truth_known(groups):
         return []
@@ -161,9 +198,15 @@ def draw_task(report: TaskReport, out: Path) -> list[Path]:
         figures += draw_learning_curves(curves, lines, out / f"{name}-learning-curves")
     figures += draw_final_scores(groups, lines, out / f"{name}-final-scores")
     expert = expert_steps(groups, scenario, report.demos)
-    views = [] if cells or expert is None or not scenario.truth_known else zeta_views(groups, scenario, expert)
+    views = (
+        []
+        if cells or expert is None or not scenario.truth_known
+        else zeta_views(groups, scenario, expert)
+    )
     if views:
-        figures += draw_zeta_over_x(report.task, views, scenario.constraint, out / f"{name}-zeta-over-x")
+        figures += draw_zeta_over_x(
+            report.task, views, scenario.constraint, out / f"{name}-zeta-over-x"
+        )
     return figures
 
 
@@ -197,7 +240,8 @@ def as_file(task: str) -> str:
 
 
 def judged_scores(run: RunRecord, forbidden: Forbidden) -> dict[str, Any]:
-    """A run's scores, with the share of the expert's steps that the table shows: judged on the same expert for all.
+    """A run's scores, with the share of the expert's steps that the table shows:
+    judged on the same expert for all.
 
     The run itself knew the demonstrations of its task, if that.
     """
@@ -214,51 +258,85 @@ def _all_transferred(runs: Sequence[RunRecord]) -> bool:
     return bool(learned) and all(run.config.get("constraint") is not None for run in learned)
 
 
-def references_of(groups: Sequence[Group], demos: Demonstrations | None) -> dict[str, dict[str, float]]:
-    """Scores of expert and nominal agent by the demos' card, except where runs of the same are in the report."""
+def references_of(
+    groups: Sequence[Group], demos: Demonstrations | None
+) -> dict[str, dict[str, float]]:
+    """Scores of expert and nominal agent by the demos' card,
+    except where runs of the same are in the report."""
     found = {} if demos is None else demos.card.get("references", {})
     shown = {group.label for group in groups if group.finished}
     return {name: found[name] for name in (EXPERT, NOMINAL) if name in found and name not in shown}
 
 
 def expert_line(groups: Sequence[Group]) -> dict[str, dict[str, float]]:
-    """Mean final scores of the expert's runs, where the report has some: drawn as a level line, as in the paper."""
+    """Mean final scores of the expert's runs, where the report has some:
+    drawn as a level line, as in the paper."""
     experts = {group.label: group for group in groups if group.label == EXPERT and group.finished}
     scores = ("true_return", "violation_rate")
-    return {label: {name: float(group.values(name).mean()) for name in scores} for label, group in experts.items()}
+    return {
+        label: {name: float(group.values(name).mean()) for name in scores}
+        for label, group in experts.items()
+    }
 
 
-def expert_steps(groups: Sequence[Group], scenario: Scenario, demos: Demonstrations | None) -> Trajectories | None:
-    """What an expert of the task does: episodes of the expert's runs; without any, the demonstrations, if there are."""
+def expert_steps(
+    groups: Sequence[Group], scenario: Scenario, demos: Demonstrations | None
+) -> Trajectories | None:
+    """What an expert of the task does: episodes of the expert's runs;
+    without any, the demonstrations, if there are."""
     runs = [run for group in groups if group.label == EXPERT for run in group.finished]
     if runs:
         return join([_visited(run, scenario) for run in runs])
     return None if demos is None else demos.trajectories
 
 
-def forbidden_steps(groups: Sequence[Group], scenario: Scenario, expert: Trajectories | None) -> Forbidden:
+def forbidden_steps(
+    groups: Sequence[Group], scenario: Scenario, expert: Trajectories | None
+) -> Forbidden:
     """By label and seed: the share of the expert's steps that a run's constraint forbids."""
     if expert is None:
         return {}
-    runs = [run for group in groups for run in group.finished if (run.directory / CONSTRAINT).is_dir()]
-    shares = [over_constraint(scenario, load_constraint(run.directory / CONSTRAINT), expert) for run in runs]
-    return {(run.label, run.seed): share for run, share in zip(runs, shares, strict=True) if share is not None}
+    runs = [
+        run for group in groups for run in group.finished if (run.directory / CONSTRAINT).is_dir()
+    ]
+    shares = [
+        over_constraint(scenario, load_constraint(run.directory / CONSTRAINT), expert)
+        for run in runs
+    ]
+    return {
+        (run.label, run.seed): share
+        for run, share in zip(runs, shares, strict=True)
+        if share is not None
+    }
 
 
-def zeta_views(groups: Sequence[Group], scenario: Scenario, expert: Trajectories) -> list[ZetaOverX]:
-    """ζ over x for each method that learned (or was given) a constraint on a task with a feature called x."""
+def zeta_views(
+    groups: Sequence[Group], scenario: Scenario, expert: Trajectories
+) -> list[ZetaOverX]:
+    """ζ over x for each method that learned (or was given)
+    a constraint on a task with a feature called x."""
     if _X not in scenario.task.observation_names:
         return []
     column = scenario.task.observation_names.index(_X)
-    runs = {g.label: [run for run in g.finished if (run.directory / CONSTRAINT).is_dir()] for g in groups}
+    runs = {
+        g.label: [run for run in g.finished if (run.directory / CONSTRAINT).is_dir()]
+        for g in groups
+    }
     shown = [group for group in groups if runs[group.label]]
-    constraints = {g.label: [load_constraint(run.directory / CONSTRAINT) for run in runs[g.label]] for g in shown}
+    constraints = {
+        g.label: [load_constraint(run.directory / CONSTRAINT) for run in runs[g.label]]
+        for g in shown
+    }
     agents = {g.label: [_visited(run, scenario) for run in runs[g.label]] for g in shown}
     visited = [expert, *(agent for group in shown for agent in agents[group.label])]
     x = _axis(
-        np.concatenate([_x_of(t, column) for t in visited]), [c for group in shown for c in constraints[group.label]]
+        np.concatenate([_x_of(t, column) for t in visited]),
+        [c for group in shown for c in constraints[group.label]],
     )
-    return [_zeta_over_x(g, constraints[g.label], agents[g.label], expert, scenario, column, x) for g in shown]
+    return [
+        _zeta_over_x(g, constraints[g.label], agents[g.label], expert, scenario, column, x)
+        for g in shown
+    ]
 
 
 def _zeta_over_x(
@@ -276,7 +354,9 @@ def _zeta_over_x(
         zeta.append(constraint.feasibility(moved.observations, moved.actions).mean(axis=1))
         forbidden += scenario.violates(moved.observations, moved.actions).mean(axis=1) / len(agents)
     agent_x = np.concatenate([_x_of(agent, column) for agent in agents])
-    return ZetaOverX(group.name, group.label, x, np.stack(zeta), forbidden, _x_of(expert, column), agent_x)
+    return ZetaOverX(
+        group.name, group.label, x, np.stack(zeta), forbidden, _x_of(expert, column), agent_x
+    )
 
 
 def _x_of(trajectories: Trajectories, column: int) -> FloatArray:
@@ -295,8 +375,11 @@ def _visited(run: RunRecord, scenario: Scenario) -> Trajectories:
 
 
 def _axis(visited: FloatArray, constraints: list[LearnedConstraint]) -> FloatArray:
-    """Points on x over all that was visited, and a little further, within the range in which ζ can see x."""
-    seeing = [(c.features, c.features.names.index(_X)) for c in constraints if _X in c.features.names]
+    """Points on x over all that was visited, and a little further,
+    within the range in which ζ can see x."""
+    seeing = [
+        (c.features, c.features.names.index(_X)) for c in constraints if _X in c.features.names
+    ]
     lower = max((features.lower[index] for features, index in seeing), default=-np.inf)
     upper = min((features.upper[index] for features, index in seeing), default=np.inf)
     low, high = np.clip([visited.min(), visited.max()], lower, upper)

@@ -89,8 +89,13 @@ class Group:
         """[n]: a score of every finished run; `InputError` if one has none."""
         for run in self.finished:
             if (run.scores or {}).get(name) is None:
-                raise InputError(f"{run.directory / SCORES} has no {name}: it was edited, or is of another version.")
-        return np.array([run.scores[name] for run in self.finished if run.scores is not None], np.float64)
+                raise InputError(
+                    f"{run.directory / SCORES} has no {name}: it was edited, or is of another "
+                    "version."
+                )
+        return np.array(
+            [run.scores[name] for run in self.finished if run.scores is not None], np.float64
+        )
 
 
 def read_groups(directories: Sequence[Path]) -> list[Group]:
@@ -98,18 +103,24 @@ def read_groups(directories: Sequence[Path]) -> list[Group]:
     runs = [_read(path) for directory in directories for path in _run_paths(directory)]
     if not any(run.scores is not None for run in runs):
         raise InputError(
-            f"none of the {len(runs)} runs in {', '.join(map(str, directories))} is finished (has a scores.json): "
-            "nothing to report. Make some with icrl learn or icrl suite."
+            f"none of the {len(runs)} runs in {', '.join(map(str, directories))} is finished (has "
+            "a scores.json): nothing to report. Make some with icrl learn or icrl suite."
         )
     _require_distinct(runs)
     _require_one_engine(runs)
-    keys = sorted({(run.task, run.label) for run in runs}, key=lambda key: (key[0], rank(key[1]), _natural(key[1])))
+    keys = sorted(
+        {(run.task, run.label) for run in runs},
+        key=lambda key: (key[0], rank(key[1]), _natural(key[1])),
+    )
     return [
         Group(
             task=task,
             label=label,
             runs=tuple(
-                sorted((run for run in runs if (run.task, run.label) == (task, label)), key=lambda run: run.seed)
+                sorted(
+                    (run for run in runs if (run.task, run.label) == (task, label)),
+                    key=lambda run: run.seed,
+                )
             ),
         )
         for task, label in keys
@@ -126,7 +137,11 @@ def steps_planned(run: RunRecord) -> int:
 
 def read_commands(directories: Sequence[Path]) -> list[str]:
     """The commands that made the runs, where they were recorded."""
-    paths = [path for directory in directories for path in (directory / COMMAND, directory.parent / COMMAND)]
+    paths = [
+        path
+        for directory in directories
+        for path in (directory / COMMAND, directory.parent / COMMAND)
+    ]
     lines = [line for path in paths if path.is_file() for line in _text(path).splitlines()]
     return list(dict.fromkeys(lines))
 
@@ -139,10 +154,14 @@ def _run_paths(directory: Path) -> list[Path]:
     if (directory / CONFIG).exists():
         return [directory]
     if not directory.is_dir():
-        raise InputError(f"{directory} is not a directory: give run directories, or directories of them.")
+        raise InputError(
+            f"{directory} is not a directory: give run directories, or directories of them."
+        )
     found = [path for path in sorted(directory.iterdir()) if (path / CONFIG).exists()]
     if not found:
-        raise InputError(f"{directory} holds no runs: expected {CONFIG} in it, or in the directories inside it.")
+        raise InputError(
+            f"{directory} holds no runs: expected {CONFIG} in it, or in the directories inside it."
+        )
     return found
 
 
@@ -154,7 +173,9 @@ def _read(path: Path) -> RunRecord:
         task = str(config["task"])
         seed = int(config["seed"])
     except KeyError as error:
-        raise InputError(f"{path / CONFIG} has no entry {error}: expected the configuration of a run.") from error
+        raise InputError(
+            f"{path / CONFIG} has no entry {error}: expected the configuration of a run."
+        ) from error
     return RunRecord(
         directory=path,
         task=task,
@@ -168,7 +189,8 @@ def _read(path: Path) -> RunRecord:
 
 
 def _default_label(config: dict[str, Any]) -> str:
-    """Of a run that no suite named: as the suites that ship would have named it; a transfer by what it was given."""
+    """Of a run that no suite named: as the suites that ship would have named it;
+    a transfer by what it was given."""
     label = default_label(str(config["method"]), str(config["preset"]))
     if config.get("constraint") is None:
         return label
@@ -188,14 +210,15 @@ def _require_distinct(runs: list[RunRecord]) -> None:
         one = first.setdefault((run.task, run.label), run)
         if (one.config.get("constraint") is None) != (run.config.get("constraint") is None):
             raise InputError(
-                f"{one.directory} and {run.directory} are both called {run.label} on {run.task}, but one learned its "
-                "constraint there and the other was given one: report them separately."
+                f"{one.directory} and {run.directory} are both called {run.label} on {run.task}, "
+                "but one learned its constraint there and the other was given one: report them "
+                "separately."
             )
         other = seen.setdefault((run.task, run.label, run.seed), run.directory)
         if other != run.directory:
             raise InputError(
-                f"{other} and {run.directory} are the same run ({run.label} on {run.task}, seed {run.seed}): "
-                "a seed counts once. Leave one out."
+                f"{other} and {run.directory} are the same run ({run.label} on {run.task}, seed "
+                f"{run.seed}): a seed counts once. Leave one out."
             )
 
 
@@ -204,6 +227,6 @@ def _require_one_engine(runs: list[RunRecord]) -> None:
     versions = sorted({str(scores["versions"].get("mujoco")) for scores in scored})
     if len(versions) > 1:
         raise InputError(
-            f"the runs used different versions of MuJoCo ({', '.join(versions)}), whose returns cannot be compared: "
-            "report them separately, or make the older runs again."
+            f"the runs used different versions of MuJoCo ({', '.join(versions)}), whose returns "
+            "cannot be compared: report them separately, or make the older runs again."
         )

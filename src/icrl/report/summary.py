@@ -21,7 +21,9 @@ from icrl.types import Scores, Trajectories
 from icrl.words import say
 
 
-def write_pictures(scenario: Scenario, demos: Demonstrations | None, last: Snapshot, directory: Path) -> list[Path]:
+def write_pictures(
+    scenario: Scenario, demos: Demonstrations | None, last: Snapshot, directory: Path
+) -> list[Path]:
     """`constraint.png` beside the run's files, when there is a constraint to draw."""
     if last.constraint is None:
         return []
@@ -45,7 +47,11 @@ def picture_of(scenario: Scenario, demos: Demonstrations | None, last: Snapshot)
 
 
 def print_scores(
-    scores: Scores, demos: Demonstrations | None, directory: Path, pictures: list[Path], console: Console
+    scores: Scores,
+    demos: Demonstrations | None,
+    directory: Path,
+    pictures: list[Path],
+    console: Console,
 ) -> None:
     """The table at the end of `icrl learn` and `icrl transfer`."""
     if scores.true_return is None or scores.violation_rate is None:
@@ -57,15 +63,18 @@ def print_scores(
         console.print(table)
     say(
         console,
-        f"{scores.steps:,} environment steps in {scores.seconds:.1f} s ({scores.steps_per_second:,.0f}/s). "
-        f"Everything is in {directory}",
+        f"{scores.steps:,} environment steps in {scores.seconds:.1f} s "
+        f"({scores.steps_per_second:,.0f}/s). Everything is in {directory}",
     )
     for picture in pictures:
         say(console, f"Look at {picture}")
 
 
-def _print_without_truth(scores: Scores, demos: Demonstrations | None, directory: Path, console: Console) -> None:
-    """Where nobody knows the truth: the agent beside the demonstrations, and what ζ forbids of either."""
+def _print_without_truth(
+    scores: Scores, demos: Demonstrations | None, directory: Path, console: Console
+) -> None:
+    """Where nobody knows the truth: the agent beside the demonstrations,
+    and what ζ forbids of either."""
     found = RunDirectory(directory).scores()
     judged: dict[str, float | None] = found.get("constraint", {})
     table = _table("return", "steps an episode", "judged infeasible")
@@ -88,7 +97,8 @@ def _print_without_truth(scores: Scores, demos: Demonstrations | None, directory
         named = f" --task {scores.scenario}"
     say(
         console,
-        f"The true constraint is not known here. How far to trust what was learned: icrl evaluate {directory}{named}",
+        "The true constraint is not known here. How far to trust what was learned: icrl evaluate "
+        f"{directory}{named}",
     )
 
 
@@ -107,7 +117,9 @@ def print_played(played: Trajectories, demos: Demonstrations | None, console: Co
     say(console, "The true constraint is not known here; if you know it: --truth module:function")
 
 
-def print_truth(truth: Truth, scenario: Scenario, card: dict[str, Any], episodes: int, console: Console) -> None:
+def print_truth(
+    truth: Truth, scenario: Scenario, card: dict[str, Any], episodes: int, console: Console
+) -> None:
     """The table of `icrl evaluate`; `card` is that of the demonstrations."""
     table = _table()
     _add(table, f"this run ({episodes} episodes)", truth.true_return, truth.violation_rate)
@@ -133,14 +145,18 @@ def describe_task(task: Task) -> str:
     """A user's own environment in one line."""
     action = f"{len(task.action_names)} action{'s' * (len(task.action_names) > 1)}"
     return (
-        f"{task.name}: {len(task.observation_names)} observations, {action}, horizon {task.horizon}; {task.description}"
+        f"{task.name}: {len(task.observation_names)} observations, {action}, horizon "
+        f"{task.horizon}; {task.description}"
     )
 
 
 def print_tasks(scenarios: list[Scenario], console: Console) -> None:
-    """The table of `icrl tasks`; a name is what one must type, so it is never cut, however narrow the terminal."""
+    """The table of `icrl tasks`; a name is what one must type, so it is never cut,
+    however narrow the terminal."""
     table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("task", no_wrap=True, min_width=max(len(scenario.task.name) for scenario in scenarios))
+    table.add_column(
+        "task", no_wrap=True, min_width=max(len(scenario.task.name) for scenario in scenarios)
+    )
     for name in ("obs.", "action", "horizon"):
         table.add_column(name, justify="right")
     table.add_column("demos")
@@ -152,7 +168,14 @@ def print_tasks(scenarios: list[Scenario], console: Console) -> None:
             shipped = "shipped"
         else:
             shipped = "-"
-        table.add_row(task.name, str(len(task.observation_names)), action, str(task.horizon), shipped, task.description)
+        table.add_row(
+            task.name,
+            str(len(task.observation_names)),
+            action,
+            str(task.horizon),
+            shipped,
+            task.description,
+        )
     console.print(table)
 
 

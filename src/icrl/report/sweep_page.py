@@ -19,13 +19,14 @@ CSV = "trials.csv"
 BEST = "best.toml"
 _PARTS = ("demonstrations_allowed", "returns_matched", "evidence_explained", "seeds_agree")
 _TRUTH_WARNING = (
-    "Judged by the truth, which nobody has outside research: these settings are chosen with knowledge that no user "
-    "of the method has, and say nothing of how well it can be tuned."
+    "Judged by the truth, which nobody has outside research: these settings are chosen with "
+    "knowledge that no user of the method has, and say nothing of how well it can be tuned."
 )
 _NO_TRUTH_NOTE = (
-    "The objective needs no truth: the mean of the share of held-out demonstrated steps that are allowed, how near the "
-    "agent's return is to the demonstrations', the share of better-paying episodes that are explained (flagged), "
-    "and the share of recorded pairs that the seeds judge alike."
+    "The objective needs no truth: the mean of the share of held-out demonstrated steps that are "
+    "allowed, how near the agent's return is to the demonstrations', the share of better-paying "
+    "episodes that are explained (flagged), and the share of recorded pairs that the seeds judge "
+    "alike."
 )
 
 
@@ -46,9 +47,9 @@ def write_sweep(sweep: Sweep, study: Any, command: str) -> list[Path]:
         write_whole(out / BEST, best_text.encode())
         written.append(out / BEST)
     parts = [f"# Sweep of {in_markdown(sweep.spec.task)}", note, table.markdown()]
-    parts += [f"Importance: {', '.join(f'{name} {share:.0%}' for name, share in importance.items())}."] * bool(
-        importance
-    )
+    parts += [
+        f"Importance: {', '.join(f'{name} {share:.0%}' for name, share in importance.items())}."
+    ] * bool(importance)
     text = "\n\n".join([*parts, "Made by:", fenced([command])]) + "\n"
     write_whole(out / TABLE, text.encode())
     page = _page(sweep, study, trials, table, importance, note, best_text, command)
@@ -72,11 +73,15 @@ def importance_of(study: Any) -> dict[str, float]:
 
 def _trials_table(sweep: Sweep, trials: list[Any]) -> Table:
     names = [dimension.name for dimension in sweep.space.dimensions]
-    parts = [name for name in _PARTS if any(trial.user_attrs.get(name) is not None for trial in trials)]
+    parts = [
+        name for name in _PARTS if any(trial.user_attrs.get(name) is not None for trial in trials)
+    ]
     headers = ["trial", "objective", "state", *names, *(name.replace("_", " ") for name in parts)]
     values = {trial.number: worth(trial) for trial in trials}
     finished = [trial for trial in trials if values[trial.number] is not None]
-    ordered = sorted(finished, key=lambda trial: (-float(values[trial.number] or 0.0), trial.number))
+    ordered = sorted(
+        finished, key=lambda trial: (-float(values[trial.number] or 0.0), trial.number)
+    )
     ordered += [trial for trial in trials if values[trial.number] is None]
     rows = []
     for trial in ordered:
@@ -105,7 +110,10 @@ def _trials_table(sweep: Sweep, trials: list[Any]) -> Table:
 def _best_file(sweep: Sweep, config: LearnConfig, number: int) -> str:
     spec = sweep.spec
     run = {"task": spec.task, "method": spec.method, "preset": spec.preset}
-    said = f"# The best of the sweep in {one_line(sweep.directory)}: trial {number}. Use it with: icrl learn --config\n"
+    said = (
+        f"# The best of the sweep in {one_line(sweep.directory)}: trial {number}. Use it with: "
+        "icrl learn --config\n"
+    )
     if sweep.objective == TRUTH:
         said += f"# {_TRUTH_WARNING}\n"
     return said + write_config(run, config, {})
@@ -131,8 +139,16 @@ def _page(
         element("div", "Point at a line.", class_="readout", id="parallel-readout"),
     ]
     if importance:
-        bars = [joined([element("span", name), Html(f'<i style="width:{100 * share:.1f}%"></i>'),
-                        element("b", f"{share:.0%}")]) for name, share in importance.items()]  # fmt: skip
+        bars = [
+            joined(
+                [
+                    element("span", name),
+                    Html(f'<i style="width:{100 * share:.1f}%"></i>'),
+                    element("b", f"{share:.0%}"),
+                ]
+            )
+            for name, share in importance.items()
+        ]
         parts += [element("h3", "What mattered (PED-ANOVA)"), element("div", *bars, class_="bars")]
     parts.append(table_element(table, "Every trial, the best first"))
     if best_text is not None:
@@ -147,18 +163,29 @@ def _page(
     data = {
         "best": best,
         "axes": [
-            {"name": d.name, "low": d.low, "high": d.high, "log": d.log,
-             "choices": [str(choice) for choice in d.choices] or None}
+            {
+                "name": d.name,
+                "low": d.low,
+                "high": d.high,
+                "log": d.log,
+                "choices": [str(choice) for choice in d.choices] or None,
+            }
             for d in sweep.space.dimensions
         ],
         "trials": [
-            {"number": trial.number, "value": worth(trial), "params": {k: _plain(v) for k, v in trial.params.items()}}
+            {
+                "number": trial.number,
+                "value": worth(trial),
+                "params": {k: _plain(v) for k, v in trial.params.items()},
+            }
             for trial in trials
             if len(trial.params) == len(sweep.space.dimensions)
         ],
-    }  # fmt: skip
+    }
     section = element("section", *parts, id="sweep")
-    return document(f"icrl: sweep of {sweep.spec.task}", {"sweep": "Trials"}, [section], data, ["sweep.js"])
+    return document(
+        f"icrl: sweep of {sweep.spec.task}", {"sweep": "Trials"}, [section], data, ["sweep.js"]
+    )
 
 
 def _lines(text: str) -> Html:

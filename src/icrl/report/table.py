@@ -22,31 +22,34 @@ Forbidden = dict[tuple[str, int], float]
 
 HEADERS = (
     "method", "seeds", "failed", "true return (mean ± SE)", "IQM [95 % CI]", "ratio to expert",
-    "violation rate (mean)", "violation rate (max)", "expert steps forbidden", "collapsed seeds", "P(better than {})",
-    "steps", "steps/s",
+    "violation rate (mean)", "violation rate (max)", "expert steps forbidden", "collapsed seeds",
+    "P(better than {})", "steps", "steps/s",
 )  # fmt: skip
 HEADERS_WITHOUT_TRUTH = (
     "method", "seeds", "failed", "return (mean ± SE)", "IQM [95 % CI]", "ratio to demonstrations",
-    "agent's steps judged infeasible", "demonstrated steps judged infeasible", "verdict", "steps", "steps/s",
+    "agent's steps judged infeasible", "demonstrated steps judged infeasible", "verdict", "steps",
+    "steps/s",
 )  # fmt: skip
 _TRUTH_NOTE = (
-    "True return: mean return in the constrained world, where a violation ends the episode; violation rate: share "
-    "of steps that violate in the nominal world; both of the stochastic policy at the end of training. Ratio to "
-    "expert: mean true return over that of the expert's runs where the table has some, else over the mean return "
-    "of the demonstrations. Expert steps forbidden: share of the expert's feasible steps (its runs', else "
-    "the demonstrations') with cost 1 − ζ above ½; mean over seeds, and the worst seed in brackets. Collapsed: the "
-    "agent violates at least half as often as agents that know of no constraint (the nominal ones of the table); where "
-    "there are none, on more than half of its steps. P(better): chance that a seed of the row has a higher true return "
-    "than a seed of that method (ties count half)."
+    "True return: mean return in the constrained world, where a violation ends the episode; "
+    "violation rate: share of steps that violate in the nominal world; both of the stochastic "
+    "policy at the end of training. Ratio to expert: mean true return over that of the expert's "
+    "runs where the table has some, else over the mean return of the demonstrations. Expert steps "
+    "forbidden: share of the expert's feasible steps (its runs', else the demonstrations') with "
+    "cost 1 − ζ above ½; mean over seeds, and the worst seed in brackets. Collapsed: the agent "
+    "violates at least half as often as agents that know of no constraint (the nominal ones of the "
+    "table); where there are none, on more than half of its steps. P(better): chance that a seed "
+    "of the row has a higher true return than a seed of that method (ties count half)."
 )
 _NO_TRUTH_NOTE = (
-    "The true constraint is not known here: returns are those of the nominal world, and nothing says how often an "
-    "agent truly violates. Judged infeasible: cost 1 − ζ above ½, by the run's own constraint, mean over seeds. "
-    "Verdict: what `icrl evaluate DIR` said of how far to trust each run."
+    "The true constraint is not known here: returns are those of the nominal world, and nothing "
+    "says how often an agent truly violates. Judged infeasible: cost 1 − ζ above ½, by the run's "
+    "own constraint, mean over seeds. Verdict: what `icrl evaluate DIR` said of how far to trust "
+    "each run."
 )
 _BOTH_NOTE = (
-    "IQM: mean of the middle half of the seeds, with a 95 % bootstrap interval over seeds (one seed has none). Every "
-    "seed counts."
+    "IQM: mean of the middle half of the seeds, with a 95 % bootstrap interval over seeds (one "
+    "seed has none). Every seed counts."
 )
 
 
@@ -55,7 +58,8 @@ def summary_table(
     references: dict[str, dict[str, float]],
     forbidden: Forbidden | None = None,
 ) -> Table:
-    """One task's groups and its reference agents as rows; the first group is the one the others are compared with."""
+    """One task's groups and its reference agents as rows;
+    the first group is the one the others are compared with."""
     if not truth_known(groups):
         return Table(HEADERS_WITHOUT_TRUTH, [_row_without_truth(group) for group in groups])
     first = groups[0]
@@ -63,7 +67,8 @@ def summary_table(
     nominal = nominal_rate(groups, references)
     headers = [header.format(in_markdown(first.name)) for header in HEADERS]
     shares = {
-        group.label: np.array([v for k, v in (forbidden or {}).items() if k[0] == group.label]) for group in groups
+        group.label: np.array([v for k, v in (forbidden or {}).items() if k[0] == group.label])
+        for group in groups
     }
     rows = [_row(group, first, expert, shares[group.label], nominal) for group in groups]
     rows += [_reference_row(name, scores, expert, nominal) for name, scores in references.items()]
@@ -87,11 +92,14 @@ def as_markdown(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def truth_known(groups: Sequence[Group]) -> bool:
     """Are the runs of a task judged by its true constraint?"""
     scores = [run.scores for group in groups for run in group.finished if run.scores is not None]
-    return all(score["true_return"] is not None and score["violation_rate"] is not None for score in scores)
+    return all(
+        score["true_return"] is not None and score["violation_rate"] is not None for score in scores
+    )
 
 
 def notes(groups: Sequence[Group]) -> str:
-    """What a reader of the table must know: how it was computed, which runs failed, which versions were used."""
+    """What a reader of the table must know: how it was computed, which runs failed,
+    which versions were used."""
     first = _NO_TRUTH_NOTE
     if truth_known(groups):
         first = _TRUTH_NOTE
@@ -108,31 +116,48 @@ def warnings(groups: Sequence[Group]) -> list[str]:
 
 
 def mixed_lengths(groups: Sequence[Group]) -> list[str]:
-    """Groups whose finished runs were given different numbers of environment steps, and groups that differ so."""
-    lengths = {group.name: Counter(steps_planned(run) for run in group.finished) for group in groups}
+    """Groups whose finished runs were given different numbers of environment steps,
+    and groups that differ so."""
+    lengths = {
+        group.name: Counter(steps_planned(run) for run in group.finished) for group in groups
+    }
     lines = []
     for name, counts in lengths.items():
         if len(counts) > 1:
             parts = [f"{number} of {steps:,}" for steps, number in sorted(counts.items())]
             lines.append(
-                f"Different lengths: the runs of {name} have different numbers of environment steps "
-                f"({', '.join(parts)}), and their mean is of neither: report them separately."
+                f"Different lengths: the runs of {name} have different numbers of environment "
+                f"steps ({', '.join(parts)}), and their mean is of neither: report them "
+                "separately."
             )
     typical = {name: max(counts) for name, counts in lengths.items() if counts}
     if len(set(typical.values())) > 1:
         parts = [f"{name} {steps:,}" for name, steps in typical.items()]
-        lines.append(f"Different lengths: the methods had different numbers of environment steps: {', '.join(parts)}.")
+        lines.append(
+            "Different lengths: the methods had different numbers of environment steps: "
+            f"{', '.join(parts)}."
+        )
     return lines
 
 
 def versions(groups: Sequence[Group]) -> list[str]:
     """Each set of library versions that runs were made with."""
-    found = [run.scores.get("versions", {}) for group in groups for run in group.finished if run.scores is not None]
-    return list(dict.fromkeys(", ".join(f"{name} {number}" for name, number in each.items()) for each in found))
+    found = [
+        run.scores.get("versions", {})
+        for group in groups
+        for run in group.finished
+        if run.scores is not None
+    ]
+    return list(
+        dict.fromkeys(
+            ", ".join(f"{name} {number}" for name, number in each.items()) for each in found
+        )
+    )
 
 
 def nominal_rate(groups: Sequence[Group], references: dict[str, dict[str, float]]) -> float | None:
-    """Violation rate of agents that know of no constraint: of the runs, else the reference; None: unknown."""
+    """Violation rate of agents that know of no constraint:
+    of the runs, else the reference; None: unknown."""
     runs = [group for group in groups if group.label == NOMINAL and group.finished]
     if runs:
         return float(runs[0].values("violation_rate").mean())
@@ -141,7 +166,9 @@ def nominal_rate(groups: Sequence[Group], references: dict[str, dict[str, float]
     return None
 
 
-def _row(group: Group, first: Group, expert: float | None, forbidden: FloatArray, nominal: float | None) -> list[str]:
+def _row(
+    group: Group, first: Group, expert: float | None, forbidden: FloatArray, nominal: float | None
+) -> list[str]:
     name = in_markdown(group.name)
     failed = str(len(group.failed))
     if not group.finished:
@@ -212,8 +239,11 @@ def _with_interval(values: FloatArray) -> str:
     return f"{_number(interval.value)} [{_number(interval.low)}, {_number(interval.high)}]"
 
 
-def _reference_row(name: str, scores: dict[str, float], expert: float | None, nominal: float | None) -> list[str]:
-    """A reference agent, scored when the demonstrations were recorded; a scripted one had no training steps."""
+def _reference_row(
+    name: str, scores: dict[str, float], expert: float | None, nominal: float | None
+) -> list[str]:
+    """A reference agent, scored when the demonstrations were recorded;
+    a scripted one had no training steps."""
     steps = "-"
     if "steps" in scores:
         steps = f"{scores['steps']:,.0f}"
@@ -229,7 +259,12 @@ def expert_level(groups: Sequence[Group]) -> float | None:
     experts = [group for group in groups if group.label == EXPERT and group.finished]
     if experts:
         return float(experts[0].values("true_return").mean())
-    found = [run.scores["expert_return"] for group in groups for run in group.finished if run.scores is not None]
+    found = [
+        run.scores["expert_return"]
+        for group in groups
+        for run in group.finished
+        if run.scores is not None
+    ]
     if not found or found[0] is None:
         return None
     return float(found[0])

@@ -14,7 +14,12 @@ from icrl.words import say
 if TYPE_CHECKING:  # it needs what learning needs; reading does not
     from icrl.evaluate import Truth
 
-_MARKS = {Level.good: ("+", "green"), Level.care: ("!", "yellow"), Level.bad: ("x", "red"), Level.unknown: ("?", "dim")}
+_MARKS = {
+    Level.good: ("+", "green"),
+    Level.care: ("!", "yellow"),
+    Level.bad: ("x", "red"),
+    Level.unknown: ("?", "dim"),
+}
 _RIM = 0.15
 """A true return that is lower than what is earned by more than this share is explained."""
 _STYLES = {"trust it": "bold green", "with care": "bold yellow", "do not trust it": "bold red"}
@@ -22,7 +27,9 @@ _STYLES = {"trust it": "bold green", "with care": "bold yellow", "do not trust i
 
 def print_verdict(verdict: Verdict, console: Console) -> None:
     """One line, then a line for each reason."""
-    console.print(f"Verdict, without the truth: {verdict.text}", style=_STYLES[verdict.text], highlight=False)
+    console.print(
+        f"Verdict, without the truth: {verdict.text}", style=_STYLES[verdict.text], highlight=False
+    )
     for check in verdict.checks:
         mark, style = _MARKS[check.level]
         say(console, f"  {mark} {check.name}: {check.reason}", style)
@@ -30,41 +37,53 @@ def print_verdict(verdict: Verdict, console: Console) -> None:
 
 
 def print_constraint_truth(found: dict[str, Any], console: Console) -> None:
-    """How right ζ is on the recorded pairs: the confusion matrix, and the measures that need no threshold."""
+    """How right ζ is on the recorded pairs: the confusion matrix,
+    and the measures that need no threshold."""
     if not found["pairs"]:
         return
     counts = found["confusion"]
-    table = Table(header_style="bold", title=f"ζ on {found['pairs']:,} recorded pairs", title_justify="left")
+    table = Table(
+        header_style="bold", title=f"ζ on {found['pairs']:,} recorded pairs", title_justify="left"
+    )
     for name in ("in truth", "judged infeasible", "judged feasible"):
         table.add_column(name, justify="left" if name == "in truth" else "right")
     for kind in ("forbidden", "allowed"):
         judged = (counts[f"{kind}_judged_infeasible"], counts[f"{kind}_judged_feasible"])
         table.add_row(kind, *(f"{count:,}" for count in judged))
     console.print(table)
-    hit, alarms = ("-" if found[key] is None else f"{found[key]:.1%}" for key in ("hit_rate", "false_alarm_rate"))
-    console.print(f"Hit rate {hit} of what is forbidden, false alarms {alarms} of what is allowed.", highlight=False)
+    hit, alarms = (
+        "-" if found[key] is None else f"{found[key]:.1%}"
+        for key in ("hit_rate", "false_alarm_rate")
+    )
+    console.print(
+        f"Hit rate {hit} of what is forbidden, false alarms {alarms} of what is allowed.",
+        highlight=False,
+    )
     auc, iou = ("-" if found[key] is None else f"{found[key]:.3f}" for key in ("auc", "iou"))
     error = found["calibration"]["error"]
     console.print(f"AUC {auc}, IoU {iou}, calibration error of 1 - ζ {error:.3f}.", highlight=False)
 
 
 def print_rim(truth: "Truth", console: Console) -> None:
-    """Say why a true return is much lower than what the agent earns: it counts up to the first forbidden step."""
+    """Say why a true return is much lower than what the agent earns:
+    it counts up to the first forbidden step."""
     if truth.nominal_return - truth.true_return <= _RIM * max(abs(truth.nominal_return), 1e-9):
         return
     say(
         console,
-        f"The agent earns {truth.nominal_return:,.1f}, but up to its first truly forbidden step only "
-        f"{truth.true_return:,.1f}: in {truth.violating_episodes:.0%} of its episodes it enters what is forbidden, on "
-        f"{truth.violation_rate:.1%} of its steps. Agents cut the rim: between the wall of ζ and the true one there is "
-        "room that pays. More caution, or demonstrations nearer to the wall, would close it.",
+        f"The agent earns {truth.nominal_return:,.1f}, but up to its first truly forbidden step "
+        f"only {truth.true_return:,.1f}: in {truth.violating_episodes:.0%} of its episodes it "
+        f"enters what is forbidden, on {truth.violation_rate:.1%} of its steps. Agents cut the "
+        "rim: between the wall of ζ and the true one there is room that pays. More caution, or "
+        "demonstrations nearer to the wall, would close it.",
         "yellow",
     )
 
 
 @contextmanager
 def stage(what: str, console: Console) -> Iterator[None]:
-    """Say what goes on, so that nobody waits in silence: while it does on a terminal, as a line elsewhere."""
+    """Say what goes on, so that nobody waits in silence:
+    while it does on a terminal, as a line elsewhere."""
     if not console.is_terminal:
         say(console, f"{what} ...")
         yield
@@ -75,7 +94,8 @@ def stage(what: str, console: Console) -> Iterator[None]:
 
 @contextmanager
 def progress_bar(what: str, console: Console) -> Iterator[Callable[[int, int], None]]:
-    """A bar for something that says `(done, of)` after each of its parts; a line for each where nobody watches."""
+    """A bar for something that says `(done, of)` after each of its parts;
+    a line for each where nobody watches."""
     if not console.is_terminal:
         yield lambda done, of: say(console, f"{what}: {done} of {of}")
         return

@@ -1,6 +1,9 @@
-"""Axes: the things that a rule can be about. A number of the observation or action, or one of several categories.
+"""Axes: the things that a rule can be about.
 
-A one-hot block (the states of a small world, the choices of a discrete action) is one axis, not many.
+A number of the observation or action, or one of several categories.
+
+A one-hot block (the states of a small world, the choices of a discrete action)
+is one axis, not many.
 """
 
 from dataclasses import dataclass
@@ -23,7 +26,8 @@ class Axis:
 
     name: str
     columns: tuple[int, ...]
-    """Into the vector [observation..., action...] (the action one-hot when discrete); several: a one-hot block."""
+    """Into the vector [observation..., action...] (the action one-hot when discrete);
+    several: a one-hot block."""
     of_action: bool = False
     """It belongs to the action: what an agent does, not where it is."""
 
@@ -59,7 +63,9 @@ def make_axes(
     return tuple(axis for axis in axes if any(names[column] in chosen for column in axis.columns))
 
 
-def axis_values(axes: tuple[Axis, ...], observations: AnyArray, actions: AnyArray, discrete: bool) -> FloatArray:
+def axis_values(
+    axes: tuple[Axis, ...], observations: AnyArray, actions: AnyArray, discrete: bool
+) -> FloatArray:
     """[..., q] float64: the value of every axis; of a category its number within the block."""
     num_observations = observations.shape[-1]
     columns = []
@@ -75,7 +81,11 @@ def axis_values(axes: tuple[Axis, ...], observations: AnyArray, actions: AnyArra
             offset = num_observations
         if axis.categorical:
             width = len(axis.columns)
-            columns.append(np.argmax(block[..., first - offset : first - offset + width], axis=-1).astype(np.float64))
+            columns.append(
+                np.argmax(block[..., first - offset : first - offset + width], axis=-1).astype(
+                    np.float64
+                )
+            )
         else:
             columns.append(np.asarray(block[..., first - offset], np.float64))
     return np.stack(columns, axis=-1)
@@ -85,9 +95,9 @@ def axis_values(axes: tuple[Axis, ...], observations: AnyArray, actions: AnyArra
 class Ruler:
     """Measures one axis from 0 to 1 along the steps that were seen; it follows where they are.
 
-    u = e · (share of the way from the lowest to the highest) + (1 − e) · (share of the steps below).
-    With e = 1 it is even; with ½ it is fine where steps are dense, and nowhere coarser than twice an
-    even one. Another unit of the axis changes nothing.
+    u = e · (share of the way from the lowest to the highest) + (1 − e) · (share of the steps
+    below). With e = 1 it is even; with ½ it is fine where steps are dense, and nowhere coarser than
+    twice an even one. Another unit of the axis changes nothing.
     """
 
     values: FloatArray
@@ -98,13 +108,16 @@ class Ruler:
     """The axis has few values: they are cells as they are, and have no neighbours."""
 
     def measure(self, values: FloatArray) -> FloatArray:
-        """Place of each value: from 0 to 1 where steps were seen, beyond that evenly on; or which of few values."""
+        """Place of each value: from 0 to 1 where steps were seen, beyond that evenly on;
+        or which of few values."""
         if self.few:
             middles = (self.values[1:] + self.values[:-1]) / 2
             return np.searchsorted(middles, values).astype(np.float64)
         inside = np.interp(values, self.values, self.places)
         slope = 1.0 / (self.values[-1] - self.values[0])
-        beyond = np.minimum(values - self.values[0], 0.0) + np.maximum(values - self.values[-1], 0.0)
+        beyond = np.minimum(values - self.values[0], 0.0) + np.maximum(
+            values - self.values[-1], 0.0
+        )
         return np.asarray(inside + slope * beyond)
 
     def values_at(self, places: FloatArray) -> FloatArray:
@@ -118,7 +131,9 @@ class Ruler:
         if self.few:
             return places.astype(np.int64)
         inside = np.clip(places, 0.0, 1.0)
-        return np.minimum((inside * scale + shift).astype(np.int64), self.num_cells(scale, shift) - 1)
+        return np.minimum(
+            (inside * scale + shift).astype(np.int64), self.num_cells(scale, shift) - 1
+        )
 
     def num_cells(self, scale: int, shift: float) -> int:
         """How many there are."""
@@ -127,10 +142,17 @@ class Ruler:
         return scale + (shift > 0)
 
 
-def make_ruler(shown: FloatArray, done: FloatArray, categories: int | None = None, even: float = 0.5) -> Ruler:
-    """The ruler of one axis, from the values of demonstrated steps and of those of agents, half each."""
+def make_ruler(
+    shown: FloatArray, done: FloatArray, categories: int | None = None, even: float = 0.5
+) -> Ruler:
+    """The ruler of one axis, from the values of demonstrated steps and of
+    those of agents, half each."""
     if categories is not None:
-        return Ruler(values=np.arange(categories, dtype=np.float64), places=np.arange(categories) * 1.0, few=True)
+        return Ruler(
+            values=np.arange(categories, dtype=np.float64),
+            places=np.arange(categories) * 1.0,
+            few=True,
+        )
     both = np.concatenate([_evenly(shown), _evenly(done)])
     unique = np.unique(both)
     if len(unique) <= FEW_VALUES:
@@ -150,7 +172,9 @@ def make_ruler(shown: FloatArray, done: FloatArray, categories: int | None = Non
 def _quantiles(shown: FloatArray, done: FloatArray, levels: FloatArray) -> FloatArray:
     """Quantiles of both sides together, each with half of the weight."""
     values = np.concatenate([shown, done])
-    weights = np.concatenate([np.full(len(shown), 0.5 / len(shown)), np.full(len(done), 0.5 / len(done))])
+    weights = np.concatenate(
+        [np.full(len(shown), 0.5 / len(shown)), np.full(len(done), 0.5 / len(done))]
+    )
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order]) - weights[order] / 2
     return np.asarray(np.interp(levels, reached, values[order]))
@@ -162,7 +186,8 @@ def _evenly(values: FloatArray) -> FloatArray:
 
 
 def dilated(visited: BoolArray, few: tuple[bool, ...]) -> BoolArray:
-    """Cells that are visited or next to one, along every axis of numbers; [c1, c2, ...] -> the same."""
+    """Cells that are visited or next to one, along every axis of numbers;
+    [c1, c2, ...] -> the same."""
     grown = visited
     for axis, names_only in enumerate(few):
         if names_only:

@@ -20,7 +20,8 @@ SCALES = (4, 5, 6, 7, 8, 10, 12, 14, 16)
 PRICE = 0.03
 """Of each axis; held-out demonstrations set the real price of complexity."""
 LEAST = 0.15
-"""A rule with a lower score is not believed: a style of agents scores up to about 0.13 (docs/decisions/0017)."""
+"""A rule with a lower score is not believed:
+a style of agents scores up to about 0.13 (docs/decisions/0017)."""
 _PAID = 0.8
 """A prefix that has earned so much of the way from chance to what demonstrations earn has paid."""
 _VETO = 0.8
@@ -29,7 +30,8 @@ _MOST_CANDIDATES = 8
 _WORTH_A_LOOK = 0.4
 """Candidates score at least so much of what the best does."""
 AS_MUCH = 0.85
-"""A part of a set of axes that scores at least this share of what the whole does may stand for it."""
+"""A part of a set of axes that scores at least this share of what the
+whole does may stand for it."""
 _NEARLY = 0.05
 """A part of a set of axes that explains less by no more than this explains as much."""
 _NEVER = np.iinfo(np.int64).max
@@ -48,8 +50,8 @@ class Candidate(NamedTuple):
     before: float = 0.0
     """The best score of what precedes it and has paid already."""
     kept: float | None = None
-    """Share of what agents earn beyond demonstrations that they keep while they obey a rule over these axes; None: not
-    tried."""
+    """Share of what agents earn beyond demonstrations that they keep while they obey a rule over
+    these axes; None: not tried."""
 
     @property
     def vetoed(self) -> bool:
@@ -72,7 +74,8 @@ class Question:
     prices: tuple[float, ...]
     """Of every axis."""
     paid: FloatArray
-    """[n]: share of the way from chance to what demonstrations earn that the agent has been paid before each step"""
+    """[n]: share of the way from chance to what demonstrations earn that the agent has
+    been paid before each step"""
 
 
 def find(question: Question, sets: list[tuple[int, ...]]) -> list[Candidate]:
@@ -123,7 +126,8 @@ def score(question: Question, axes: tuple[int, ...], alive: BoolArray | None = N
             novel = novel & alive
         explained = float(question.weights @ tables.entered(novel))
         margins.append(max(0.0, explained - look.refuted))
-        # a demonstration that is refuted weighs twice: of like scales the one that allows all of them
+        # a demonstration that is refuted weighs twice:
+        # of like scales the one that allows all of them
         clear = explained - 2 * look.refuted
         if explained > look.refuted and clear > clearest + 1e-3:
             clearest = clear
@@ -133,13 +137,17 @@ def score(question: Question, axes: tuple[int, ...], alive: BoolArray | None = N
 
 
 def first_novel(tables: Tables, novel: BoolArray) -> IntArray:
-    """[trajectories]: index (into all steps) of the first novel step of each; beyond all where there is none."""
+    """[trajectories]: index (into all steps) of the first novel step of each;
+    beyond all where there is none."""
     index = np.where(novel, np.arange(len(novel)), _NEVER)
     return np.minimum.reduceat(index, tables.done.starts)
 
 
-def _with_what_precedes(question: Question, candidate: Candidate, others: list[tuple[int, ...]]) -> Candidate:
-    """How well others explain what trajectories did before this candidate flags them, where that has paid already."""
+def _with_what_precedes(
+    question: Question, candidate: Candidate, others: list[tuple[int, ...]]
+) -> Candidate:
+    """How well others explain what trajectories did before this candidate flags them,
+    where that has paid already."""
     tables = question.tables
     novel = tables.look(candidate.axes, candidate.scale).novel
     first = first_novel(tables, novel)

@@ -31,11 +31,18 @@ def values_of(axes: tuple[Axis, ...], trajectories: Trajectories, discrete: bool
     mask = trajectories.mask
     mask[:, np.arange(mask.shape[1]) % every != 0] = False
     owners, times = np.nonzero(mask)
-    values = axis_values(axes, trajectories.observations[owners, times], trajectories.actions[owners, times], discrete)
+    values = axis_values(
+        axes,
+        trajectories.observations[owners, times],
+        trajectories.actions[owners, times],
+        discrete,
+    )
     return Values(values, owners, trajectories.num_trajectories, times)
 
 
-def rulers_of(axes: tuple[Axis, ...], shown: Values, done: Values, even: float) -> tuple[Ruler, ...]:
+def rulers_of(
+    axes: tuple[Axis, ...], shown: Values, done: Values, even: float
+) -> tuple[Ruler, ...]:
     """A ruler for every axis; `even`: 1: equal steps, 0: equal shares of the data."""
     rulers = []
     for place, axis in enumerate(axes):
@@ -59,4 +66,6 @@ def put_question(
     rulers = rulers_of(axes, shown, done, even=1.0)
     tables = make_tables(rulers, measured(rulers, shown), measured(rulers, done))
     prices = (PRICE,) * len(axes)
-    return Question(tables=tables, weights=weights, prices=prices, paid=paid[done.owners, done.times])
+    return Question(
+        tables=tables, weights=weights, prices=prices, paid=paid[done.owners, done.times]
+    )

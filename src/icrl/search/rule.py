@@ -16,14 +16,15 @@ from icrl.types import BoolArray, FloatArray
 
 _MOST_RIVALS = 5
 _MOST_KEPT = 0.7
-"""Where agents keep more than this of what they earn beyond demonstrations under every candidate, there is no rule."""
+"""Where agents keep more than this of what they earn beyond demonstrations under every
+candidate, there is no rule."""
 _MOST_TRIED = 6
 """Candidates under which agents are asked to act."""
 _MOST_FOR_TRIPLES = 14
 """With more axes than this, triples are looked for beside the best pairs alone."""
 _TRIPLE_GAIN = {True: 0.35, False: 0.15}
-"""A rule over three axes must score so much more than one over two, where that one explains the newest evidence, and
-where it does not: demonstrations are thin in three dimensions."""
+"""A rule over three axes must score so much more than one over two, where that one explains the
+newest evidence, and where it does not: demonstrations are thin in three dimensions."""
 _EXPLAINS = 0.8
 """A rule explains a counter-example where so much of it, by weight, enters what it forbids."""
 _CLEARLY = 0.1
@@ -120,22 +121,28 @@ class Problem(NamedTuple):
     newest: BoolArray
     """[M]: trajectories of the newest generation"""
     kept_under: "Callable[[Rule], float] | None" = None
-    """Share of what agents earn beyond demonstrations that they keep while they obey a rule, without learning anew;
-    None: they cannot be asked."""
+    """Share of what agents earn beyond demonstrations that they keep while they obey a rule,
+    without learning anew; None: they cannot be asked."""
 
 
 def find_rule(problem: Problem, old: Rule | None = None) -> Finding:
-    """The rule over one or two axes that explains the evidence best; over three where none of those does.
+    """The rule over one or two axes that explains the evidence best;
+    over three where none of those does.
 
-    The axes of the `old` rule stay, with the wall moved, unless others explain all evidence clearly better.
+    The axes of the `old` rule stay, with the wall moved,
+    unless others explain all evidence clearly better.
     """
-    question = put_question(problem.axes, problem.shown, problem.done, problem.weights, problem.paid)
+    question = put_question(
+        problem.axes, problem.shown, problem.done, problem.weights, problem.paid
+    )
     names = tuple(axis.name for axis in problem.axes)
     candidates = find(question, sets_of(len(problem.axes)))
     finding = _best(problem, question, candidates, old, names)
     explained = finding.rule is not None and _explains_newest(problem, finding.rule)
     gain = _TRIPLE_GAIN[explained]
-    best_pair = max((candidate.score for candidate in candidates if not candidate.vetoed), default=0.0)
+    best_pair = max(
+        (candidate.score for candidate in candidates if not candidate.vetoed), default=0.0
+    )
     if len(problem.axes) < 3 or best_pair + gain > 1.0:
         return finding
     triples = find(question, _triples(question, len(problem.axes)))
@@ -147,7 +154,11 @@ def find_rule(problem: Problem, old: Rule | None = None) -> Finding:
 
 
 def _best(
-    problem: Problem, question: Question, candidates: list[Candidate], old: Rule | None, names: tuple[str, ...]
+    problem: Problem,
+    question: Question,
+    candidates: list[Candidate],
+    old: Rule | None,
+    names: tuple[str, ...],
 ) -> Finding:
     """The first candidate that is believed, or the old axes where they do as well."""
     ranked = candidates
@@ -165,10 +176,11 @@ def _best(
 def _first_that_matters(
     problem: Problem, question: Question, ranked: list[Candidate]
 ) -> tuple[Rule | None, list[Candidate]]:
-    """The best candidate of those that take away, when obeyed, what agents earn beyond demonstrations.
+    """The best candidate of those that take away, when obeyed,
+    what agents earn beyond demonstrations.
 
-    A style that agents share explains all they do, but who gives it up still out-earns. Of what is left, a part that
-    does as well is taken for the whole.
+    A style that agents share explains all they do, but who gives it up still out-earns. Of what is
+    left, a part that does as well is taken for the whole.
     """
     tried: dict[tuple[int, ...], Rule] = {}
     for candidate in ranked:
@@ -262,12 +274,15 @@ def wall_in(problem: Problem, candidate: Candidate, question: Question) -> Rule:
             nodes.append(ruler.values)
         else:
             nodes.append(ruler.values_at(grid))
-    rule = Rule(chosen, candidate, region_of(chosen, tuple(nodes), wall), wall.borne, wall.flagged_held_out)
+    rule = Rule(
+        chosen, candidate, region_of(chosen, tuple(nodes), wall), wall.borne, wall.flagged_held_out
+    )
     return _allowing(rule, problem)
 
 
 def _allowing(rule: Rule, problem: Problem) -> Rule:
-    """The same wall, but for places where it would cut off a demonstrated step that lies between nodes."""
+    """The same wall, but for places where it would cut off a demonstrated
+    step that lies between nodes."""
     inputs = inputs_of(rule, problem.axes, problem.shown.values)
     region = rule.region
     cut_off = region.depths(inputs) > region.level
@@ -291,10 +306,11 @@ def region_of(axes: tuple[Axis, ...], nodes: tuple[FloatArray, ...], wall: Wall)
 
 
 def _believed(candidates: list[Candidate], strength: float) -> bool:
-    """The first candidate explains enough, and obeying it takes away enough of what was to be explained.
+    """The first candidate explains enough, and obeying it takes away enough of
+    what was to be explained.
 
-    Agents may be better than the expert within the rule, too: what they keep is seen beside the least that they keep
-    under any candidate.
+    Agents may be better than the expert within the rule, too: what they keep is seen beside the
+    least that they keep under any candidate.
     """
     if not candidates or candidates[0].vetoed:
         return False
@@ -311,5 +327,10 @@ def _triples(question: Question, num_axes: int) -> list[tuple[int, ...]]:
         return [chosen for chosen in sets_of(num_axes, 3) if len(chosen) == 3]
     pairs = [chosen for chosen in sets_of(num_axes) if len(chosen) == 2]
     best = sorted(pairs, key=lambda pair: -score(question, pair).score)[:6]
-    found = {tuple(sorted({*pair, other})) for pair in best for other in range(num_axes) if other not in pair}
+    found = {
+        tuple(sorted({*pair, other}))
+        for pair in best
+        for other in range(num_axes)
+        if other not in pair
+    }
     return sorted(found)

@@ -1,6 +1,7 @@
 """Tables: for a set of axes and a scale, which cells demonstrations visit, and who leaves them.
 
-C(F, B), the cells that no demonstration visits and that are next to none, is a candidate for what is forbidden.
+C(F, B), the cells that no demonstration visits and that are next to none,
+is a candidate for what is forbidden.
 """
 
 import itertools
@@ -43,7 +44,8 @@ class Look(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Tables:
-    """All tables over demonstrated steps and agents' steps; each is made when it is asked for, once."""
+    """All tables over demonstrated steps and agents' steps;
+    each is made when it is asked for, once."""
 
     rulers: tuple[Ruler, ...]
     shown: Steps
@@ -51,7 +53,8 @@ class Tables:
     folds: IntArray
     """[demonstrated steps]: the part that each belongs to"""
     units: IntArray
-    """[demonstrated steps]: the demonstration (or, where there are few, the block of one) that each belongs to"""
+    """[demonstrated steps]: the demonstration (or, where there are few, the block of one)
+    that each belongs to"""
     memo: dict[tuple[tuple[int, ...], int, float], Look] = field(default_factory=dict)
 
     def look(self, axes: tuple[int, ...], scale: int, shift: float = 0.0) -> Look:
@@ -81,7 +84,12 @@ class Tables:
         return Look(refuted / (self.units.max() + 1), novel)
 
     def _codes(
-        self, places: FloatArray, axes: tuple[int, ...], scale: int, shift: float, shape: tuple[int, ...]
+        self,
+        places: FloatArray,
+        axes: tuple[int, ...],
+        scale: int,
+        shift: float,
+        shape: tuple[int, ...],
     ) -> IntArray:
         cells = [self.rulers[axis].cells(places[:, axis], scale, shift) for axis in axes]
         return np.ravel_multi_index(tuple(cells), shape)

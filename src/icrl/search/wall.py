@@ -3,9 +3,10 @@ demonstrations where it ends.
 
 In the chosen axes, measured by their rulers: allowed is what lies within t of what demonstrations
 show, t being half as far as held-out ones get from the others where they face the evidence; gaps
-between them are closed. What is left falls into connected pieces. Forbidden are those that the evidence
-enters: all of one that demonstrations surround, of another what lies between them and the deepest
-evidence.
+between them are closed.
+
+What is left falls into connected pieces. Forbidden are those that the evidence enters: all of one
+that demonstrations surround, of another what lies between them and the deepest evidence.
 """
 
 from typing import NamedTuple
@@ -25,10 +26,11 @@ forbidden,"""
 _NEARER = 0.5
 """and the share of it at which the wall stands."""
 _USUAL = 0.95
-"""Quantile of the distances of demonstrated steps from other demonstrations: gaps of twice that size
-mean nothing."""
+"""Quantile of the distances of demonstrated steps from other demonstrations:
+gaps of twice that size mean nothing."""
 _CORE = 0.5
-"""Steps of the evidence that are deeper than this share of the deepest of their trajectory show what is forbidden."""
+"""Steps of the evidence that are deeper than this share of the deepest of their
+trajectory show what is forbidden."""
 _HEAVY = 0.3
 """Of the largest weight: lighter trajectories do not say how far the forbidden reaches."""
 _MOST_CENTRES = 200
@@ -43,7 +45,8 @@ _LONGEST = 0.2
 """Two steps of a demonstration that are nearer than this were joined by a way."""
 _APART = 10.0
 _BEYOND = 0.15
-"""The grid goes on beyond the ruler by this share of it: agents may go further than anybody was seen."""
+"""The grid goes on beyond the ruler by this share of it:
+agents may go further than anybody was seen."""
 
 
 class Wall(NamedTuple):
@@ -70,7 +73,8 @@ def place_wall(
     weights: FloatArray,
     flagged: BoolArray,
 ) -> Wall:
-    """The wall in some axes of places: shown [n, k], done [m, k] with weights of their trajectories.
+    """The wall in some axes of places: shown [n, k],
+    done [m, k] with weights of their trajectories.
 
     `flagged` [m]: steps in cells that no demonstration visits, at the scale that explains most.
     """
@@ -99,7 +103,8 @@ def place_wall(
     from_shown = np.minimum(from_shown, _APART)  # any two names are equally far apart
     apart = _held_out_distances(shown, shown_owners)
     steps = [grid[1] - grid[0] for grid, names in zip(grids, few, strict=True) if not names]
-    cell = max(steps, default=1.0) / 2  # a step between nodes that is further from all of them is let through later
+    # a step between nodes that is further from all of them is let through later
+    cell = max(steps, default=1.0) / 2
     alike = apart < _APART  # another name is not a distance
     wide = max(_typical(apart[alike], _USUAL), cell)
     closed = _closed(space, from_shown, wide)
@@ -109,12 +114,14 @@ def place_wall(
     facing = facing[alike[facing]]
     borne = cell
     if len(facing):
-        # agents lean on walls, and beyond the last demonstration nobody knows where the truth begins
+        # agents lean on walls, and beyond the last demonstration nobody
+        # knows where the truth begins
         borne = _NEARER * _typical(_worst(apart[facing], shown_owners[facing]), _FACING)
         borne = min(wide, max(borne, cell))
     forbidden, evidence = _forbidden(space, seen, closed, borne)
     shape = tuple(len(grid) for grid in grids)
-    # what demonstrations allow keeps its depth of at most 1, so that the wall between two nodes is where it should be
+    # what demonstrations allow keeps its depth of at most 1,
+    # so that the wall between two nodes is where it should be
     depth = np.where(forbidden | (closed <= borne), closed / borne, 0.0).reshape(shape)
     deepest = _median_deepest(seen.away[evidence] / borne, done_owners[evidence], weights)
     flagged_held_out = float(np.mean(_worst(apart, shown_owners) > borne))
@@ -150,7 +157,8 @@ def _closed(space: _Space, from_shown: FloatArray, wide: float) -> FloatArray:
 
     What is nearer to them than `wide` counts as theirs, and is then taken back by as much.
 
-    Along an edge of what they show it is the distance itself; a gap narrower than twice `wide` counts as shown.
+    Along an edge of what they show it is the distance itself;
+    a gap narrower than twice `wide` counts as shown.
     """
     shape = tuple(len(grid) for grid in space.grids)
     near = (from_shown <= wide).reshape(shape)
@@ -163,11 +171,16 @@ def _closed(space: _Space, from_shown: FloatArray, wide: float) -> FloatArray:
             step = float(grid[1] - grid[0])
         spacing.append(step * float(lift))
     inside = distance_transform_edt(near, sampling=spacing).ravel()
-    return np.where(near.ravel(), np.minimum(from_shown, np.maximum(wide - inside, 0.0)), from_shown)
+    return np.where(
+        near.ravel(), np.minimum(from_shown, np.maximum(wide - inside, 0.0)), from_shown
+    )
 
 
-def _forbidden(space: _Space, seen: _Seen, from_shown: FloatArray, borne: float) -> tuple[BoolArray, BoolArray]:
-    """[nodes]: what is forbidden where demonstrations allow as far as `borne`; and [m]: which steps say so."""
+def _forbidden(
+    space: _Space, seen: _Seen, from_shown: FloatArray, borne: float
+) -> tuple[BoolArray, BoolArray]:
+    """[nodes]: what is forbidden where demonstrations allow as far as `borne`;
+    and [m]: which steps say so."""
     evidence = _runs(seen.owners, seen.away > borne, seen.flagged)
     if not evidence.any():
         evidence = seen.flagged
@@ -202,13 +215,16 @@ def _between(
 ) -> BoolArray:
     """[nodes]: what is seen from the core of the evidence on the way to what demonstrations show.
 
-    From each step of the core rays go out in all directions. Where one meets what is shown (`blocked` [nodes]), all
-    before that is between the two; where it meets nothing, it ends as far out as the nearest demonstration is.
+    From each step of the core rays go out in all directions. Where one meets what is shown
+    (`blocked` [nodes]), all before that is between the two; where it meets nothing, it ends as far
+    out as the nearest demonstration is.
     """
     shape = np.array([len(grid) for grid in space.grids])
     every = max(1, -(-len(centres) // _MOST_CENTRES))
     origins = np.stack(_nearest_nodes(space.grids, centres[::every] / space.lift), axis=1)
-    steps = np.array([grid[1] - grid[0] if len(grid) > 1 else 1.0 for grid in space.grids]) * space.lift
+    steps = (
+        np.array([grid[1] - grid[0] if len(grid) > 1 else 1.0 for grid in space.grids]) * space.lift
+    )
     limits = depths[::every] / steps[moving].max()  # in nodes
     seen = np.zeros(shape, np.bool_)
     solid = blocked.reshape(shape)
@@ -216,7 +232,8 @@ def _between(
     directions[:, moving] = _directions(int(moving.sum()))
     lengths = np.arange(int(shape[moving].max()))
     for origin, limit in zip(origins, limits, strict=True):
-        path = np.rint(origin + directions[:, None, :] * lengths[None, :, None]).astype(np.int64)  # [rays, steps, k]
+        # [rays, steps, k]
+        path = np.rint(origin + directions[:, None, :] * lengths[None, :, None]).astype(np.int64)
         outside = ((path < 0) | (path >= shape)).any(axis=2)
         index = tuple(np.moveaxis(np.clip(path, 0, shape - 1), 2, 0))
         met = solid[index] & ~outside
@@ -255,7 +272,8 @@ def _enclosed(pieces: IntArray, number: int, few: tuple[bool, ...]) -> BoolArray
 
 
 def _held_out_distances(shown: FloatArray, owners: IntArray) -> FloatArray:
-    """[n]: how far each step is from all other demonstrations; of a single one, from its other half."""
+    """[n]: how far each step is from all other demonstrations;
+    of a single one, from its other half."""
     names = np.unique(owners)
     if len(names) == 1:
         owners = np.arange(len(owners)) % 2
@@ -322,7 +340,9 @@ def _runs(owners: IntArray, beyond: BoolArray, flagged: BoolArray) -> BoolArray:
     return np.asarray(hit[runs] & beyond)
 
 
-def _entered_enough(entered: IntArray, number: int, owners: IntArray, weights: FloatArray) -> list[int]:
+def _entered_enough(
+    entered: IntArray, number: int, owners: IntArray, weights: FloatArray
+) -> list[int]:
     """Pieces that enough of the evidence enters."""
     total = weights[np.unique(owners)].sum()
     kept = []
@@ -345,7 +365,8 @@ def _median_deepest(depths: FloatArray, owners: IntArray, weights: FloatArray) -
 def joined(places: FloatArray, owners: IntArray) -> tuple[FloatArray, IntArray]:
     """The places of demonstrations and what lies between two steps of one: it passed there, too.
 
-    Longer jumps are left open (a goal that changes, an angle that comes round). Shapes: [n, k], [n] -> the same, more.
+    Longer jumps are left open (a goal that changes, an angle that comes round).
+    Shapes: [n, k], [n] -> the same, more.
     """
     gaps = np.linalg.norm(np.diff(places, axis=0), axis=1)
     number = np.ceil(gaps / _SPACING).astype(np.int64) - 1

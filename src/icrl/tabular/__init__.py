@@ -1,1 +1,2 @@
-"""Small worlds where everything is exact: MaxEnt quantities and greedy constraint inference (Section 3.1)."""
+"""Small worlds where everything is exact: MaxEnt quantities and greedy
+constraint inference (Section 3.1)."""

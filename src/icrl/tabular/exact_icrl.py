@@ -1,8 +1,10 @@
-"""ICRL (Algorithm 1) with nothing sampled: the MaxEnt occupancies of the current ζ_θ replace the forward step.
+"""ICRL (Algorithm 1) with nothing sampled: the MaxEnt occupancies of the current ζ_θ
+replace the forward step.
 
-Each round solves the world under ζ_θ, so S is the whole distribution and the importance weights are 1; then θ takes one
-step along the exact gradient (Eq. 6), bent by the curvature of the last steps (L-BFGS: the visits of a goal are worth
-hundreds of times those of a door, and plain ascent only zig-zags), and shortened until the objective has risen.
+Each round solves the world under ζ_θ, so S is the whole distribution and the importance weights are
+1; then θ takes one step along the exact gradient (Eq. 6), bent by the curvature of the last steps
+(L-BFGS: the visits of a goal are worth hundreds of times those of a door, and plain ascent only
+zig-zags), and shortened until the objective has risen.
 """
 
 from collections import deque
@@ -41,15 +43,22 @@ class ExactICRL:
     feasibility: FloatArray
     """[S, A]: ζ_θ"""
     log_likelihoods: tuple[float, ...]
-    """Before the first round and after each: nats per demonstration; strictly rising when `sparsity` is 0"""
+    """Before the first round and after each: nats per demonstration;
+    strictly rising when `sparsity` is 0"""
     objectives: tuple[float, ...]
     """Likelihood minus the regulariser, strictly rising"""
 
 
 def pair_features(mdp: TabularMDP, feature_names: tuple[str, ...] | None = None) -> FloatArray:
-    """[S, A, f]: the named observations scaled to [−1, 1] and the one-hot action; all of them by default."""
+    """[S, A, f]: the named observations scaled to [−1, 1] and the one-hot action;
+    all of them by default."""
     spread = np.ptp(mdp.observations, axis=0)
-    scaled = 2.0 * (mdp.observations - np.min(mdp.observations, axis=0)) / np.where(spread > 0, spread, 1.0) - 1.0
+    scaled = (
+        2.0
+        * (mdp.observations - np.min(mdp.observations, axis=0))
+        / np.where(spread > 0, spread, 1.0)
+        - 1.0
+    )
     num_states, num_actions = mdp.reward.shape
     seen = np.broadcast_to(scaled[:, None, :], (num_states, num_actions, scaled.shape[1]))
     done = np.broadcast_to(np.eye(num_actions), (num_states, num_actions, num_actions))
@@ -76,7 +85,8 @@ def learn_exact(
     beta: float = 1.0,
     seed: int = 0,
 ) -> ExactICRL:
-    """Fit ζ_θ over named features: maximise L(θ) − δ · mean_{s,a}(1 − ζ_θ(s, a)), δ = `sparsity` (Eqs. 5, 8).
+    """Fit ζ_θ over named features: maximise L(θ) − δ · mean_{s,a}(1 − ζ_θ(s, a)),
+    δ = `sparsity` (Eqs. 5, 8).
 
     Stops before `rounds` when no step along the gradient raises the objective any more.
     """
@@ -85,7 +95,9 @@ def learn_exact(
     checked_walks(mdp, demos)
     inputs = pair_features(mdp, feature_names)
     flat, unravel = ravel_pytree(init_params(np.random.default_rng(seed), inputs.shape[2], hidden))
-    table_of = jax.jit(lambda theta: log_feasibility(logits(unravel(theta), inputs, activation, jnp), jnp))
+    table_of = jax.jit(
+        lambda theta: log_feasibility(logits(unravel(theta), inputs, activation, jnp), jnp)
+    )
     pull_back = jax.jit(lambda theta, gap: jax.vjp(table_of, theta)[1](gap)[0])
 
     def log_zeta_of(theta: FloatArray) -> FloatArray:
@@ -112,9 +124,13 @@ def learn_exact(
 
 
 def _maximise(
-    objective: Objective, gradient: Callable[[FloatArray], FloatArray], theta: FloatArray, rounds: int
+    objective: Objective,
+    gradient: Callable[[FloatArray], FloatArray],
+    theta: FloatArray,
+    rounds: int,
 ) -> tuple[FloatArray, list[tuple[float, float]]]:
-    """L-BFGS ascent with backtracking: θ, and (objective, log-likelihood) at the start and after each round."""
+    """L-BFGS ascent with backtracking: θ, and (objective, log-likelihood)
+    at the start and after each round."""
     trace = [objective(theta)]
     memory: deque[tuple[FloatArray, FloatArray]] = deque(maxlen=MEMORY)
     slope = gradient(theta)
@@ -142,7 +158,8 @@ def _climb(
     direction: FloatArray,
     trace: list[tuple[float, float]],
 ) -> FloatArray | None:
-    """θ + 2⁻ᵏ d for the first k that raises the objective enough (noted in `trace`); None if none does."""
+    """θ + 2⁻ᵏ d for the first k that raises the objective enough
+    (noted in `trace`); None if none does."""
     last = trace[-1][0]
     promise = SUFFICIENT_RISE * float(slope @ direction)
     for size in 0.5 ** np.arange(MAX_HALVINGS):
@@ -154,7 +171,10 @@ def _climb(
 
 
 def _direction(slope: FloatArray, memory: deque[tuple[FloatArray, FloatArray]]) -> FloatArray:
-    """H⁻¹ ∇J by the two-loop recursion over the remembered (step, bend); an uphill direction. Shapes: [P] -> [P]."""
+    """H⁻¹ ∇J by the two-loop recursion over the remembered (step, bend); an uphill direction.
+
+    Shapes: [P] -> [P].
+    """
     if not memory:
         return slope / max(1.0, float(np.linalg.norm(slope)))
     direction = slope

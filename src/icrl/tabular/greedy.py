@@ -1,16 +1,21 @@
-"""Greedy maximum-likelihood constraint inference (Scobee & Sastry, ICLR 2020): the method that ICRL starts from.
+"""Greedy maximum-likelihood constraint inference (Scobee & Sastry, ICLR 2020):
+the method that ICRL starts from.
 
-Adding a constraint that no demonstration breaks only removes other trajectories, so the likelihood of every
-demonstration grows by the same factor Z(C) / Z(C ∪ h) = 1 / (1 − p_C(τ touches h)). The best h is the one that
-the current model is surest to touch and the demonstrations never do.
+Adding a constraint that no demonstration breaks only removes other trajectories, so the likelihood
+of every demonstration grows by the same factor Z(C) / Z(C ∪ h) = 1 / (1 − p_C(τ touches h)). The
+best h is the one that the current model is surest to touch and the demonstrations never do.
 
-**When to stop.** KL(p_D ‖ p_C), from the empirical distribution of the demonstrations to the model, falls by exactly
-the gain log Z(C) − log Z(C ∪ h) of each step; Scobee & Sastry stop when this improvement is below a threshold, and so
-do we (`min_gain`, nats per demonstration). The default is log(H / 0.05) / N for H hypotheses and N demonstrations:
-once C is the truth, a hypothesis h that is touched with probability p is missed by all N demonstrations with
-probability (1 − p)ᴺ = exp(−N · gain), so at this threshold fewer than 0.05 false constraints are expected among all H.
-It follows that a constraint can only be found if it is tempting enough: p ≥ 1 − (0.05 / H)^(1/N) under the model that
-holds the constraints found before it.
+**When to stop.** KL(p_D ‖ p_C), from the empirical distribution of the demonstrations to the model,
+falls by exactly the gain log Z(C) − log Z(C ∪ h) of each step; Scobee & Sastry stop when this
+improvement is below a threshold, and so do we (`min_gain`, nats per demonstration).
+
+The default is log(H / 0.05) / N for H hypotheses and N demonstrations: once C is the truth, a
+hypothesis h that is touched with probability p is missed by all N demonstrations with
+probability (1 − p)ᴺ = exp(−N · gain), so at this threshold fewer than 0.05 false constraints are
+expected among all H.
+
+It follows that a constraint can only be found if it is tempting enough: p ≥ 1 − (0.05 / H)^(1/N)
+under the model that holds the constraints found before it.
 """
 
 from collections.abc import Sequence
@@ -74,9 +79,11 @@ def infer_constraints(
     min_gain: float | None = None,
     max_constraints: int | None = None,
 ) -> GreedyConstraint:
-    """Add the hypothesis of largest gain until the gain is below `min_gain`; no demonstration becomes infeasible.
+    """Add the hypothesis of largest gain until the gain is below `min_gain`;
+    no demonstration becomes infeasible.
 
-    `hypotheses` defaults to every state, action and pair; `beta` is the inverse temperature of the demonstrator.
+    `hypotheses` defaults to every state, action and pair;
+    `beta` is the inverse temperature of the demonstrator.
     """
     checked_walks(mdp, demos)
     if hypotheses is None:
@@ -84,7 +91,9 @@ def infer_constraints(
     else:
         hypotheses = tuple(hypotheses)
     if not hypotheses:
-        raise InputError("no hypotheses to choose from: give at least one, or leave them out for all of them.")
+        raise InputError(
+            "no hypotheses to choose from: give at least one, or leave them out for all of them."
+        )
     if min_gain is None:
         threshold = default_min_gain(len(hypotheses), demos.num_walks)
     else:
@@ -114,10 +123,11 @@ def infer_constraints(
 
 
 def gains(mdp: TabularMDP, forbidden: BoolArray, pairs: BoolArray, beta: float = 1.0) -> FloatArray:
-    """log Z(C) − log Z(C ∪ h) = −log(1 − p_C(τ touches h)) for C [S, A] and hypotheses [H, S, A]: [H], ≥ 0.
+    """log Z(C) − log Z(C ∪ h) = −log(1 − p_C(τ touches h))
+    for C [S, A] and hypotheses [H, S, A]: [H], ≥ 0.
 
-    The probability of *ever* touching h, not the expected count of touches: one backward recursion per hypothesis,
-    in log space because the surviving mass can be far below the smallest float.
+    The probability of *ever* touching h, not the expected count of touches: one backward recursion
+    per hypothesis, in log space because the surviving mass can be far below the smallest float.
     """
     log_z = log_partition(mdp, hard_log_zeta(forbidden), beta)
     return np.maximum(log_z - log_partition(mdp, hard_log_zeta(forbidden | pairs), beta), 0.0)
@@ -127,7 +137,9 @@ def _best_hypothesis(
     mdp: TabularMDP, forbidden: BoolArray, pairs: BoolArray, open_to_choice: BoolArray, beta: float
 ) -> tuple[int, float]:
     """(index, gain) of the best hypothesis; near-ties go to the earlier, that is broader, one."""
-    candidates = np.flatnonzero(open_to_choice & _may_be_best(mdp, forbidden, pairs, open_to_choice, beta))
+    candidates = np.flatnonzero(
+        open_to_choice & _may_be_best(mdp, forbidden, pairs, open_to_choice, beta)
+    )
     if candidates.size == 0:
         return 0, 0.0
     found = gains(mdp, forbidden, pairs[candidates], beta)
@@ -140,13 +152,18 @@ def _best_hypothesis(
 def _may_be_best(
     mdp: TabularMDP, forbidden: BoolArray, pairs: BoolArray, open_to_choice: BoolArray, beta: float
 ) -> BoolArray:
-    """[H]: False where another hypothesis is surely better, by bounds that need no recursion per hypothesis.
+    """[H]: False where another hypothesis is surely better,
+    by bounds that need no recursion per hypothesis.
 
     maxₜ p(touch h at t) ≤ p(ever touch h) ≤ Σₜ p(touch h at t).
     """
     occupancies = solve(mdp, hard_log_zeta(forbidden), beta).occupancies
     num_hypotheses = len(pairs)
-    touch = pairs.reshape(num_hypotheses, -1).astype(np.float64) @ occupancies.reshape(mdp.horizon, -1).T  # [H, T]
+    # [H, T]
+    touch = (
+        pairs.reshape(num_hypotheses, -1).astype(np.float64)
+        @ occupancies.reshape(mdp.horizon, -1).T
+    )
     lower = np.max(touch, axis=1)
     upper = np.sum(touch, axis=1)
     best_lower = np.max(lower[open_to_choice], initial=0.0)

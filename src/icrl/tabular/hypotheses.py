@@ -12,7 +12,8 @@ from icrl.types import BoolArray
 
 @dataclass(frozen=True, kw_only=True)
 class Hypothesis:
-    """A claim that something is forbidden: a state (any action there), an action (in any state), or a pair."""
+    """A claim that something is forbidden: a state (any action there),
+    an action (in any state), or a pair."""
 
     state: int | None = None
     action: int | None = None
@@ -39,7 +40,11 @@ def all_hypotheses(
     if states:
         found += [Hypothesis(state=s) for s in range(mdp.num_states)]
     if pairs:
-        found += [Hypothesis(state=s, action=a) for s in range(mdp.num_states) for a in range(mdp.num_actions)]
+        found += [
+            Hypothesis(state=s, action=a)
+            for s in range(mdp.num_states)
+            for a in range(mdp.num_actions)
+        ]
     return tuple(found)
 
 
@@ -58,9 +63,16 @@ def union(mdp: TabularMDP, hypotheses: Iterable[Hypothesis]) -> BoolArray:
     return np.asarray(np.any(forbidden_pairs(mdp, tuple(hypotheses)), axis=0))
 
 
-def recovery_errors(mdp: TabularMDP, found: Sequence[Hypothesis], true: Sequence[Hypothesis]) -> tuple[int, int]:
-    """(false positives, false negatives): found hypotheses that forbid an allowed pair; true ones not wholly found."""
+def recovery_errors(
+    mdp: TabularMDP, found: Sequence[Hypothesis], true: Sequence[Hypothesis]
+) -> tuple[int, int]:
+    """(false positives, false negatives): found hypotheses that forbid an allowed pair;
+    true ones not wholly found."""
     found_table, true_table = union(mdp, found), union(mdp, true)
-    false_positives = sum(bool(np.any(pairs & ~true_table)) for pairs in forbidden_pairs(mdp, found))
-    false_negatives = sum(bool(np.any(pairs & ~found_table)) for pairs in forbidden_pairs(mdp, true))
+    false_positives = sum(
+        bool(np.any(pairs & ~true_table)) for pairs in forbidden_pairs(mdp, found)
+    )
+    false_negatives = sum(
+        bool(np.any(pairs & ~found_table)) for pairs in forbidden_pairs(mdp, true)
+    )
     return false_positives, false_negatives

@@ -1,10 +1,11 @@
 """The maximum-entropy distribution over trajectories of a small world, exactly (Eqs. 2-6).
 
-    p(τ) = 1/Z · p(s₀) Πₜ p(sₜ₊₁ | sₜ, aₜ) · exp(β r(sₜ, aₜ)) · ζ(sₜ, aₜ),   τ = (s₀, a₀, …, s_{T−1}, a_{T−1})
+    p(τ) = 1/Z · p(s₀) Πₜ p(sₜ₊₁ | sₜ, aₜ) · exp(β r(sₜ, aₜ)) · ζ(sₜ, aₜ),
+    τ = (s₀, a₀, …, s_{T−1}, a_{T−1})
 
-`log_zeta` is any array [S, A] of log ζ ≤ 0: a hard constraint is −inf where forbidden (`hard_log_zeta`), no constraint
-is zeros. This is the paper's form; it is exact for deterministic dynamics. With stochastic dynamics it weighs the luck
-of the transitions by what follows (optimism).
+`log_zeta` is any array [S, A] of log ζ ≤ 0: a hard constraint is −inf where forbidden
+(`hard_log_zeta`), no constraint is zeros. This is the paper's form; it is exact for deterministic
+dynamics. With stochastic dynamics it weighs the luck of the transitions by what follows (optimism).
 """
 
 from dataclasses import dataclass
@@ -28,7 +29,8 @@ class TrajectoryDistribution:
     policy: FloatArray
     """[T, S, A]: p(aₜ | sₜ); zero rows in states from which nothing feasible follows"""
     successor_probs: FloatArray
-    """[T, S, A, K]: p(sₜ₊₁ | sₜ, aₜ) over `mdp.successors`; in the paper's form not the dynamics of the MDP"""
+    """[T, S, A, K]: p(sₜ₊₁ | sₜ, aₜ) over `mdp.successors`;
+    in the paper's form not the dynamics of the MDP"""
     occupancies: FloatArray
     """[T, S, A]: p(sₜ = s, aₜ = a)"""
 
@@ -39,9 +41,11 @@ class TrajectoryDistribution:
 
 
 def log_partition(mdp: TabularMDP, log_zeta: FloatArray, beta: float = 1.0) -> FloatArray:
-    """log Z = log Σ_s p(s) exp V₀(s), for log ζ [..., S, A]; leading axes are a batch of constraints -> [...].
+    """log Z = log Σ_s p(s) exp V₀(s), for log ζ [..., S, A];
+    leading axes are a batch of constraints -> [...].
 
-    Vₜ(s) = log Σₐ exp Qₜ(s, a),  Qₜ(s, a) = β r(s, a) + log ζ(s, a) + log Σ_s' p(s' | s, a) exp Vₜ₊₁(s'),  V_T = 0.
+    Vₜ(s) = log Σₐ exp Qₜ(s, a), Qₜ(s, a) = β r(s, a) + log ζ(s, a) + log Σ_s' p(s' | s, a)
+    exp Vₜ₊₁(s'), V_T = 0.
     """
     log_weight = beta * mdp.reward + log_zeta  # [..., S, A]
     values: FloatArray = np.zeros(log_weight.shape[:-1])
@@ -53,7 +57,8 @@ def log_partition(mdp: TabularMDP, log_zeta: FloatArray, beta: float = 1.0) -> F
 def solve(mdp: TabularMDP, log_zeta: FloatArray, beta: float = 1.0) -> TrajectoryDistribution:
     """p(τ) under log ζ [S, A]: one backward recursion (as in `log_partition`), one forward.
 
-    p(a | s, t) = exp(Qₜ(s, a) − Vₜ(s)),  p(s' | s, a, t) ∝ p(s' | s, a) exp Vₜ₊₁(s'),  p(s₀) ∝ p(s₀) exp V₀(s₀).
+    p(a | s, t) = exp(Qₜ(s, a) − Vₜ(s)), p(s' | s, a, t) ∝ p(s' | s, a) exp Vₜ₊₁(s'),
+    p(s₀) ∝ p(s₀) exp V₀(s₀).
     """
     log_weight = beta * mdp.reward + log_zeta
     horizon = mdp.horizon
@@ -71,8 +76,9 @@ def solve(mdp: TabularMDP, log_zeta: FloatArray, beta: float = 1.0) -> Trajector
     log_z = float(log_sum_exp(log_start))
     if log_z == -np.inf:
         raise InputError(
-            f"the constraint leaves no trajectory of {horizon} steps from the start (Z = 0): it forbids "
-            f"{int(np.sum(np.isneginf(log_zeta)))} of {log_zeta.size} pairs; allow some of them."
+            f"the constraint leaves no trajectory of {horizon} steps from the start (Z = 0): it "
+            f"forbids {int(np.sum(np.isneginf(log_zeta)))} of {log_zeta.size} pairs; allow some of "
+            "them."
         )
     start = np.exp(log_start - log_z)
     return TrajectoryDistribution(
@@ -94,18 +100,26 @@ def chain_occupancies(
     for t in range(len(policy)):
         occupancies[t] = here[:, None] * policy[t]
         flow = occupancies[t][:, :, None] * successor_probs[t]  # [S, A, K]
-        here = np.bincount(flat_successors, weights=flow.ravel(), minlength=mdp.num_states).astype(np.float64)
+        here = np.bincount(flat_successors, weights=flow.ravel(), minlength=mdp.num_states).astype(
+            np.float64
+        )
     return occupancies
 
 
-def log_probabilities(mdp: TabularMDP, walks: Walks, log_zeta: FloatArray, beta: float = 1.0) -> FloatArray:
+def log_probabilities(
+    mdp: TabularMDP, walks: Walks, log_zeta: FloatArray, beta: float = 1.0
+) -> FloatArray:
     """log p(τᵢ) for each walk, [N]; −inf for a walk that the constraint forbids."""
     checked_walks(mdp, walks)
     s = walks.states
     a = walks.actions
     log_weight = beta * mdp.reward + log_zeta
     log_dynamics = _safe_log(mdp.transitions[s[:, :-1], a[:, :-1], s[:, 1:]])  # [N, T-1]
-    log_unnormalised = _safe_log(mdp.start)[s[:, 0]] + np.sum(log_weight[s, a], axis=1) + np.sum(log_dynamics, axis=1)
+    log_unnormalised = (
+        _safe_log(mdp.start)[s[:, 0]]
+        + np.sum(log_weight[s, a], axis=1)
+        + np.sum(log_dynamics, axis=1)
+    )
     return np.asarray(log_unnormalised - log_partition(mdp, log_zeta, beta))
 
 
@@ -114,18 +128,26 @@ def log_likelihood(mdp: TabularMDP, walks: Walks, log_zeta: FloatArray, beta: fl
     return float(np.mean(log_probabilities(mdp, walks, log_zeta, beta)))
 
 
-def log_likelihood_gradient(mdp: TabularMDP, walks: Walks, log_zeta: FloatArray, beta: float = 1.0) -> FloatArray:
-    """∂L/∂log ζ(s, a) = n_D(s, a) − ρ(s, a): demonstrated visits minus expected ones, [S, A] (Eq. 6).
+def log_likelihood_gradient(
+    mdp: TabularMDP, walks: Walks, log_zeta: FloatArray, beta: float = 1.0
+) -> FloatArray:
+    """∂L/∂log ζ(s, a) = n_D(s, a) − ρ(s, a):
+    demonstrated visits minus expected ones, [S, A] (Eq. 6).
 
-    The gradient in any parameters θ of ζ follows by the chain rule: Σ_{s,a} (n_D − ρ)(s, a) ∇_θ log ζ_θ(s, a).
+    The gradient in any parameters θ of ζ follows by the chain rule:
+    Σ_{s,a} (n_D − ρ)(s, a) ∇_θ log ζ_θ(s, a).
     """
     return pair_counts(mdp, walks) - solve(mdp, log_zeta, beta).occupancy
 
 
-def kl_divergence(mdp: TabularMDP, log_zeta_p: FloatArray, log_zeta_q: FloatArray, beta: float = 1.0) -> float:
-    """KL(p ‖ q) = Σ_{s,a} ρ_p(s, a) (log ζ_p − log ζ_q)(s, a) − log Z_p + log Z_q; inf where q forbids what p does.
+def kl_divergence(
+    mdp: TabularMDP, log_zeta_p: FloatArray, log_zeta_q: FloatArray, beta: float = 1.0
+) -> float:
+    """KL(p ‖ q) = Σ_{s,a} ρ_p(s, a) (log ζ_p − log ζ_q)(s, a) − log Z_p + log Z_q;
+    inf where q forbids what p does.
 
-    With p under the older parameters and q under the newer it is KL(old‖new); swap them for KL(new‖old).
+    With p under the older parameters and q under the newer it is KL(old‖new);
+    swap them for KL(new‖old).
     """
     p = solve(mdp, log_zeta_p, beta)
     visited = p.occupancy > 0
@@ -133,7 +155,9 @@ def kl_divergence(mdp: TabularMDP, log_zeta_p: FloatArray, log_zeta_q: FloatArra
         log_ratio = np.where(visited, log_zeta_p - log_zeta_q, 0.0)
     if np.any(np.isposinf(log_ratio)):
         return np.inf
-    return float(np.sum(p.occupancy * log_ratio) - p.log_partition + log_partition(mdp, log_zeta_q, beta))
+    return float(
+        np.sum(p.occupancy * log_ratio) - p.log_partition + log_partition(mdp, log_zeta_q, beta)
+    )
 
 
 def sample_walks(
@@ -172,7 +196,9 @@ def _safe_log(probs: FloatArray) -> FloatArray:
 
 def _subtract(log_values: FloatArray, log_norm: FloatArray) -> FloatArray:
     """log_values − log_norm, and −inf where the norm is −inf (nothing to normalise)."""
-    return np.where(np.isneginf(log_norm), -np.inf, log_values - np.where(np.isneginf(log_norm), 0.0, log_norm))
+    return np.where(
+        np.isneginf(log_norm), -np.inf, log_values - np.where(np.isneginf(log_norm), 0.0, log_norm)
+    )
 
 
 def _sample_rows(probs: FloatArray, rng: np.random.Generator) -> IntArray:

@@ -1,4 +1,5 @@
-"""`TabularMDP`: a finite world with a known reward, a fixed horizon and no constraint (the nominal M)."""
+"""`TabularMDP`: a finite world with a known reward,
+a fixed horizon and no constraint (the nominal M)."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,10 @@ from icrl.types import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, kw_only=True)
 class TabularMDP:
-    """S states, A actions, exactly `horizon` steps. A trajectory is (s_0, a_0, ..., s_{T-1}, a_{T-1})."""
+    """S states, A actions, exactly `horizon` steps.
+
+    A trajectory is (s_0, a_0, ..., s_{T-1}, a_{T-1}).
+    """
 
     transitions: FloatArray
     """[S, A, S]: p(s' | s, a)"""
@@ -20,7 +24,8 @@ class TabularMDP:
     start: FloatArray
     """[S]: distribution of s_0"""
     horizon: int
-    """T: every trajectory has this many steps; an episode that ends early sits in an absorbing state."""
+    """T: every trajectory has this many steps;
+    an episode that ends early sits in an absorbing state."""
     observations: FloatArray
     """[S, o]: what the task shows in each state; rows are distinct"""
     observation_names: tuple[str, ...]
@@ -38,8 +43,8 @@ class TabularMDP:
         if not np.all(np.isfinite(self.reward)):
             bad = int(np.sum(~np.isfinite(self.reward)))
             raise InputError(
-                f"reward must be finite, but {bad} of {self.reward.size} entries are not; give numbers: "
-                "a forbidden pair is a constraint, not a reward of -inf."
+                f"reward must be finite, but {bad} of {self.reward.size} entries are not; give "
+                "numbers: a forbidden pair is a constraint, not a reward of -inf."
             )
         if len(np.unique(self.observations, axis=0)) != self.num_states:
             raise InputError(
@@ -64,7 +69,8 @@ class TabularMDP:
 
     @cached_property
     def successors(self) -> IntArray:
-        """[S, A, K]: the states that (s, a) can lead to; K is the most any pair has, rows are padded by state 0."""
+        """[S, A, K]: the states that (s, a) can lead to;
+        K is the most any pair has, rows are padded by state 0."""
         order = np.argsort(-self.transitions, axis=2, kind="stable")[:, :, : self._num_successors]
         return np.where(np.take_along_axis(self.transitions, order, axis=2) > 0, order, 0)
 
@@ -84,7 +90,9 @@ def _check_shapes(mdp: TabularMDP) -> None:
     """Every array and tuple of the MDP fits [S, A, S]."""
     shape = np.shape(mdp.transitions)
     if len(shape) != 3 or shape[0] != shape[2] or 0 in shape:
-        raise InputError(f"transitions must have shape [S, A, S] with S, A >= 1, got {list(shape)}.")
+        raise InputError(
+            f"transitions must have shape [S, A, S] with S, A >= 1, got {list(shape)}."
+        )
     num_states, num_actions, _ = shape
     expected = {
         "reward": (np.shape(mdp.reward), (num_states, num_actions)),
@@ -99,8 +107,8 @@ def _check_shapes(mdp: TabularMDP) -> None:
     for name, (got, wanted) in expected.items():
         if got != wanted:
             raise InputError(
-                f"{name} must have shape {list(wanted)} (transitions have {num_states} states and {num_actions} "
-                f"actions), got {list(got)}."
+                f"{name} must have shape {list(wanted)} (transitions have {num_states} states and "
+                f"{num_actions} actions), got {list(got)}."
             )
     if mdp.horizon < 1:
         raise InputError(f"horizon must be a whole number >= 1, got {mdp.horizon}.")
@@ -109,7 +117,9 @@ def _check_shapes(mdp: TabularMDP) -> None:
 def _check_distribution(name: str, probs: FloatArray) -> None:
     """The last axis of `probs` is non-negative and sums to 1."""
     if not np.all(np.isfinite(probs)) or np.any(probs < 0):
-        raise InputError(f"{name} must hold probabilities >= 0, but the smallest entry is {np.min(probs)}.")
+        raise InputError(
+            f"{name} must hold probabilities >= 0, but the smallest entry is {np.min(probs)}."
+        )
     sums = np.sum(probs, axis=-1)
     if sums.ndim:
         worst = np.unravel_index(np.argmax(np.abs(sums - 1.0)), sums.shape)
@@ -120,11 +130,14 @@ def _check_distribution(name: str, probs: FloatArray) -> None:
             where = f" at index {tuple(int(i) for i in worst)}"
         else:
             where = ""
-        raise InputError(f"{name} must sum to 1{where}, got {float(sums[worst]):.12g}; normalise the row.")
+        raise InputError(
+            f"{name} must sum to 1{where}, got {float(sums[worst]):.12g}; normalise the row."
+        )
 
 
 def successor_transitions(successors: IntArray) -> FloatArray:
-    """p(s' | s, a) = 1[s' = successors[s, a]]: deterministic transitions [S, A, S] from successors [S, A]."""
+    """p(s' | s, a) = 1[s' = successors[s, a]]:
+    deterministic transitions [S, A, S] from successors [S, A]."""
     num_states = successors.shape[0]
     if np.any(successors < 0) or np.any(successors >= num_states):
         raise InputError(

@@ -1,11 +1,15 @@
-"""The tabular forms of our tasks: an MDP, how its demonstrations become walks, and what may be forbidden in it.
+"""The tabular forms of our tasks: an MDP, how its demonstrations become walks,
+and what may be forbidden in it.
 
-**Bridges.** The plane is cut into squares of the longest step (12 x 9), water left out; the nine moves are those of a
-chess king, or to stay. A step of the plane never passes over a square, so every continuous demonstration *is* a walk
-of this MDP: the move of a step is the difference of two squares. What is lost is the position inside a square, and
-how hard the agent pushed (a short step and a blocked one both stay). Arriving at the goal ends an episode of the
-plane; in the MDP the goal holds the agent and pays 1 for each step left, which is the same return. The moves have no
-exact counterpart among actions (dx, dy), so only squares can be found forbidden.
+**Bridges.** The plane is cut into squares of the longest step (12 x 9), water left out; the
+nine moves are those of a chess king, or to stay. A step of the plane never passes over a
+square, so every continuous demonstration *is* a walk of this MDP: the move of a step is the
+difference of two squares.
+
+What is lost is the position inside a square, and how hard the agent pushed (a short step and a
+blocked one both stay). Arriving at the goal ends an episode of the plane; in the MDP the goal holds
+the agent and pays 1 for each step left, which is the same return. The moves have no exact
+counterpart among actions (dx, dy), so only squares can be found forbidden.
 """
 
 import itertools
@@ -29,8 +33,9 @@ KING_MOVES = tuple(itertools.product((-1, 0, 1), (-1, 0, 1)))
 """(columns, rows) of each move; number 4 is to stay."""
 STAY = KING_MOVES.index((0, 0))
 BRIDGES_BETA = 5.0
-"""Inverse temperature of a walker who has learned to walk well: arriving a step earlier is worth e⁵ (a return of 1
-less). At β = 1 one step is worth less than the freedom of nine moves, log 9, and the model would stroll about."""
+"""Inverse temperature of a walker who has learned to walk well: arriving a step earlier is worth e⁵
+(a return of 1 less). At β = 1 one step is worth less than the freedom of nine moves, log 9, and the
+model would stroll about."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,31 +59,39 @@ class TabularForm:
 def lap_grid_form() -> TabularForm:
     """LapGridWorld, exactly."""
     mdp = lap_grid()
-    return TabularForm(mdp=mdp, to_walks=lambda t: to_walks(mdp, t), hypotheses=all_hypotheses(mdp), beta=1.0)
+    return TabularForm(
+        mdp=mdp, to_walks=lambda t: to_walks(mdp, t), hypotheses=all_hypotheses(mdp), beta=1.0
+    )
 
 
 def bridges_form() -> TabularForm:
     """The plane of the two bridges on a grid; see the module's docstring."""
     mdp = bridges_grid()
     hypotheses = all_hypotheses(mdp, actions=False, pairs=False)
-    return TabularForm(mdp=mdp, to_walks=lambda t: bridges_walks(mdp, t), hypotheses=hypotheses, beta=BRIDGES_BETA)
+    return TabularForm(
+        mdp=mdp, to_walks=lambda t: bridges_walks(mdp, t), hypotheses=hypotheses, beta=BRIDGES_BETA
+    )
 
 
-TABULAR_FORMS: dict[str, Callable[[], TabularForm]] = {"lap-grid": lap_grid_form, "bridges": bridges_form}
+TABULAR_FORMS: dict[str, Callable[[], TabularForm]] = {
+    "lap-grid": lap_grid_form,
+    "bridges": bridges_form,
+}
 
 
 def tabular_form(task: str) -> TabularForm:
     """The tabular form of a task, for those that have one."""
     if task not in TABULAR_FORMS:
         raise InputError(
-            f"task {task!r} has no tabular form, which the method 'greedy' needs; these tasks have one: "
-            f"{', '.join(sorted(TABULAR_FORMS))}. Use another --method for it."
+            f"task {task!r} has no tabular form, which the method 'greedy' needs; these tasks have "
+            f"one: {', '.join(sorted(TABULAR_FORMS))}. Use another --method for it."
         )
     return TABULAR_FORMS[task]()
 
 
 def square_of(positions: AnyArray) -> IntArray:
-    """(column, row) of the square that holds a position, from the bottom left. [..., 2] -> [..., 2]."""
+    """(column, row) of the square that holds a position, from the bottom left.
+    [..., 2] -> [..., 2]."""
     low = np.array([-plane.WIDTH / 2, -plane.HEIGHT / 2])
     index = np.floor((np.asarray(positions, np.float64) - low) / SQUARE).astype(np.int64)
     return np.asarray(np.clip(index, 0, [COLUMNS - 1, ROWS - 1]))
@@ -100,7 +113,8 @@ def bridges_grid() -> TabularMDP:
     squares = land_squares()
     number = np.full((COLUMNS, ROWS), -1)
     number[squares[:, 0], squares[:, 1]] = np.arange(len(squares))
-    aims = np.clip(squares[:, None, :] + np.array(KING_MOVES), 0, [COLUMNS - 1, ROWS - 1])  # [S, 9, 2]
+    # [S, 9, 2]
+    aims = np.clip(squares[:, None, :] + np.array(KING_MOVES), 0, [COLUMNS - 1, ROWS - 1])
     aimed = number[aims[..., 0], aims[..., 1]]
     own = np.arange(len(squares))[:, None]
     centres = centre_of(squares)
@@ -120,7 +134,8 @@ def bridges_grid() -> TabularMDP:
 
 
 def bridges_walks(mdp: TabularMDP, trajectories: Trajectories) -> Walks:
-    """Continuous trajectories as walks: squares visited, moves between them; whoever has arrived stays."""
+    """Continuous trajectories as walks: squares visited, moves between them;
+    whoever has arrived stays."""
     squares = land_squares()
     number = np.full((COLUMNS, ROWS), -1)
     number[squares[:, 0], squares[:, 1]] = np.arange(len(squares))
@@ -131,7 +146,9 @@ def bridges_walks(mdp: TabularMDP, trajectories: Trajectories) -> Walks:
         zip(trajectories.observations, trajectories.actions, trajectories.lengths, strict=True)
     ):
         steps = min(int(length), mdp.horizon)
-        end = plane.move(np.asarray(positions[steps - 1], np.float64), np.asarray(pushes[steps - 1], np.float64))
+        end = plane.move(
+            np.asarray(positions[steps - 1], np.float64), np.asarray(pushes[steps - 1], np.float64)
+        )
         visited = square_of(np.concatenate([positions[:steps], end[None]]))  # [steps + 1, 2]
         states[walk, :steps] = number[visited[:-1, 0], visited[:-1, 1]]
         states[walk, steps:] = number[tuple(visited[-1])]
@@ -139,17 +156,22 @@ def bridges_walks(mdp: TabularMDP, trajectories: Trajectories) -> Walks:
             actions[walk, step] = _move_number(move_number, walk, step, difference)
     if np.any(states < 0):
         walk, step = (int(i) for i in np.argwhere(states < 0)[0])
-        raise InputError(f"demonstration {walk} stands in the water at step {step}: it is not from this plane.")
+        raise InputError(
+            f"demonstration {walk} stands in the water at step {step}: it is not from this plane."
+        )
     return checked_walks(mdp, Walks(states=states, actions=actions))
 
 
-def _move_number(numbers: dict[tuple[int, int], int], walk: int, step: int, difference: IntArray) -> int:
+def _move_number(
+    numbers: dict[tuple[int, int], int], walk: int, step: int, difference: IntArray
+) -> int:
     """Which king's move a difference of squares is."""
     dx, dy = (int(d) for d in difference)
     if (dx, dy) not in numbers:
         raise InputError(
-            f"demonstration {walk} moves by {dx} columns and {dy} rows at step {step}: a step of the plane passes at "
-            f"most one square of size {SQUARE:g}, so it is not from this plane."
+            f"demonstration {walk} moves by {dx} columns and {dy} rows at step {step}: a step of "
+            f"the plane passes at most one square of size {SQUARE:g}, so it is not from this "
+            "plane."
         )
     return numbers[dx, dy]
 
@@ -158,5 +180,6 @@ def _start_shares(squares: IntArray) -> FloatArray:
     """[S]: how much of the square in which episodes start lies in each square of the grid."""
     centres = centre_of(squares)
     reach = SQUARE / 2 + plane.START_SPREAD
-    overlap = np.clip(reach - np.abs(centres - np.array(plane.START)), 0.0, 2 * plane.START_SPREAD)  # [S, 2]
+    # [S, 2]
+    overlap = np.clip(reach - np.abs(centres - np.array(plane.START)), 0.0, 2 * plane.START_SPREAD)
     return np.asarray(np.prod(overlap, axis=1))

@@ -1,1 +1,2 @@
-"""Tasks: simulators with a known reward, named features, and (for the evaluator alone) a true constraint."""
+"""Tasks: simulators with a known reward, named features,
+and (for the evaluator alone) a true constraint."""

@@ -1,4 +1,5 @@
-"""What a user's environment says of itself and answers, checked: its spaces and names, what reset and step return."""
+"""What a user's environment says of itself and answers, checked:
+its spaces and names, what reset and step return."""
 
 import math
 import warnings
@@ -23,19 +24,21 @@ def called(env: Env) -> str:
 
 
 def space_of(env: Env, attribute: str, name: str) -> Any:
-    """Its `observation_space` or `action_space`: Gymnasium promises both, but only the environment can have them."""
+    """Its `observation_space` or `action_space`:
+    Gymnasium promises both, but only the environment can have them."""
     with blamed(f"{attribute} of {name}"):
         space = getattr(env, attribute, None)
     if space is None:
         raise InputError(
-            f"{name} has no {attribute}, expected a gymnasium.spaces.Box or Discrete: set self.{attribute} in its "
-            "__init__, or on the class."
+            f"{name} has no {attribute}, expected a gymnasium.spaces.Box or Discrete: set "
+            f"self.{attribute} in its __init__, or on the class."
         )
     return space
 
 
 def names_of(env: Env, name: str) -> tuple[str, ...] | None:
-    """Its attribute `feature_names`, which may be a method; None where there is none, or it is None."""
+    """Its attribute `feature_names`, which may be a method;
+    None where there is none, or it is None."""
     with blamed(f"feature_names of {name}"):
         if env.has_wrapper_attr("feature_names"):
             given = env.get_wrapper_attr("feature_names")
@@ -53,7 +56,9 @@ def names_of(env: Env, name: str) -> tuple[str, ...] | None:
 def first_observation(env: Env, answer: Any) -> FloatArray:
     """The row that `reset` answered."""
     if not isinstance(answer, tuple) or len(answer) != 2:
-        raise InputError(f"reset() of {called(env)} returned {_counted(answer)}, expected {_RESET}.")
+        raise InputError(
+            f"reset() of {called(env)} returned {_counted(answer)}, expected {_RESET}."
+        )
     return observed(env, answer[0])
 
 
@@ -64,7 +69,9 @@ def step_result(env: Env, answer: Any) -> tuple[FloatArray, float, bool, bool]:
             old = ": tell in place of one `done` whether it ended or was only cut"
         else:
             old = ""
-        raise InputError(f"step() of {called(env)} returned {_counted(answer)}, expected {_STEP}{old}.")
+        raise InputError(
+            f"step() of {called(env)} returned {_counted(answer)}, expected {_STEP}{old}."
+        )
     observation, reward, ended, cut, _ = answer
     row = observed(env, observation)
     try:
@@ -72,8 +79,8 @@ def step_result(env: Env, answer: Any) -> tuple[FloatArray, float, bool, bool]:
         result = (row, paid, bool(ended), bool(cut))
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"step() of {called(env)} returned reward = {reward!r:.60}, terminated = {ended!r:.60}, truncated = "
-            f"{cut!r:.60}, expected one number and two booleans."
+            f"step() of {called(env)} returned reward = {reward!r:.60}, terminated = "
+            f"{ended!r:.60}, truncated = {cut!r:.60}, expected one number and two booleans."
         ) from error
     if not math.isfinite(paid):
         raise InputError(f"{called(env)} paid a reward that is not a finite number ({paid}).")
@@ -81,7 +88,8 @@ def step_result(env: Env, answer: Any) -> tuple[FloatArray, float, bool, bool]:
 
 
 def observed(env: Env, observation: Any) -> FloatArray:
-    """An observation as a row of float32; it must have the shape that the space promises, and be finite."""
+    """An observation as a row of float32; it must have the shape that the
+    space promises, and be finite."""
     space = env.observation_space
     try:
         if isinstance(space, gym.spaces.Discrete):
@@ -90,14 +98,19 @@ def observed(env: Env, observation: Any) -> FloatArray:
             row = np.asarray(observation, _ROW)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"{called(env)} gave the observation {observation!r:.60} ({type(observation).__name__}), which is not in "
-            f"its space {space}: let reset and step return what observation_space says."
+            f"{called(env)} gave the observation {observation!r:.60} "
+            f"({type(observation).__name__}), which is not in its space {space}: let reset and "
+            "step return what observation_space says."
         ) from error
     if row.shape != space.shape and not isinstance(space, gym.spaces.Discrete):
-        raise InputError(f"{called(env)} gave an observation of shape {row.shape}, its space says {space.shape}.")
+        raise InputError(
+            f"{called(env)} gave an observation of shape {row.shape}, its space says {space.shape}."
+        )
     if not np.isfinite(row).all():
         wrong = int(np.flatnonzero(~np.isfinite(row))[0])
-        raise InputError(f"{called(env)} gave an observation that is not finite: entry {wrong} is {row[wrong]}.")
+        raise InputError(
+            f"{called(env)} gave an observation that is not finite: entry {wrong} is {row[wrong]}."
+        )
     return row
 
 

@@ -1,4 +1,5 @@
-"""Ant and the wall, and the Ant with two dead legs to which its constraint is transferred (paper, sections 4 and 5)."""
+"""Ant and the wall, and the Ant with two dead legs to which its constraint is transferred
+(paper, sections 4 and 5)."""
 
 import gymnasium as gym
 import numpy as np
@@ -22,16 +23,22 @@ ACTION_NAMES = tuple(f"torque_{joint}" for joint in (*JOINTS[6:], *JOINTS[:6]))
 
 
 def reward(before: State, after: State, actions: FloatArray) -> FloatArray:
-    """r = √(x'² + y'²) + 1[0.2 ≤ z' ≤ 1] − 0.5 |a|²: being far from the origin pays. Actions [E, 8] -> [E]."""
+    """r = √(x'² + y'²) + 1[0.2 ≤ z' ≤ 1] − 0.5 |a|²: being far from the origin pays.
+
+    Actions [E, 8] -> [E].
+    """
     x = after.qpos[:, 0]
     y = after.qpos[:, 1]
     z = after.qpos[:, 2]
     healthy = (z >= 0.2) & (z <= 1.0)
-    return np.asarray(np.sqrt(x * x + y * y) + healthy - 0.5 * np.einsum("ea,ea->e", actions, actions))
+    return np.asarray(
+        np.sqrt(x * x + y * y) + healthy - 0.5 * np.einsum("ea,ea->e", actions, actions)
+    )
 
 
 def break_two_legs(actions: FloatArray) -> FloatArray:
-    """Actions 4..7 become 0: the second and the third leg (front right, back left) are dead. [E, 8] -> [E, 8]."""
+    """Actions 4..7 become 0: the second and the third leg (front right, back left)
+    are dead. [E, 8] -> [E, 8]."""
     applied = actions.copy()
     applied[:, 4:] = 0.0
     return applied
@@ -70,13 +77,17 @@ def ant_wall() -> Scenario:
 
 def ant_broken() -> Scenario:
     """The scenario `ant-broken`."""
-    return _scenario("ant-broken", True, "Ant with two dead legs, paid for its distance from the origin.")
+    return _scenario(
+        "ant-broken", True, "Ant with two dead legs, paid for its distance from the origin."
+    )
 
 
 def _scenario(name: str, broken: bool, description: str) -> Scenario:
     task = Task(
         name=name,
-        make_env=lambda num_envs: make_ant(num_envs, broken=broken, autoreset_mode=AutoresetMode.DISABLED),
+        make_env=lambda num_envs: make_ant(
+            num_envs, broken=broken, autoreset_mode=AutoresetMode.DISABLED
+        ),
         observation_space=gym.spaces.Box(-np.inf, np.inf, (len(OBSERVATION_NAMES),), np.float32),
         action_space=gym.spaces.Box(-1.0, 1.0, (len(ACTION_NAMES),), np.float32),
         observation_names=OBSERVATION_NAMES,
@@ -88,4 +99,6 @@ def _scenario(name: str, broken: bool, description: str) -> Scenario:
         demos = None
     else:
         demos = "ant-wall.npz"
-    return Scenario(task=task, violates=truth.ant_wall, constraint="x <= -3 is forbidden", demos=demos)
+    return Scenario(
+        task=task, violates=truth.ant_wall, constraint="x <= -3 is forbidden", demos=demos
+    )

@@ -2,11 +2,14 @@
 
 A subclass holds the state of all E environments in arrays and answers three questions:
 
-- `start(indices)`: put these environments at the start of an episode, drawing only from `self.rngs[i]`;
-- `advance(actions)`: move every environment one step -> rewards [E], terminated [E], infos (name -> array [E]);
+- `start(indices)`: put these environments at the start of an episode,
+  drawing only from `self.rngs[i]`;
+- `advance(actions)`: move every environment one step -> rewards [E], terminated [E],
+  infos (name -> array [E]);
 - `observations()`: what is seen now, a fresh array [E, o].
 
-`BatchedEnv` makes of it a `gymnasium.vector.VectorEnv` with the conventions of Gymnasium's own `SyncVectorEnv`.
+`BatchedEnv` makes of it a `gymnasium.vector.VectorEnv` with the conventions of
+Gymnasium's own `SyncVectorEnv`.
 """
 
 from collections.abc import Sequence
@@ -26,9 +29,10 @@ Seeds = int | Sequence[int | None] | None
 class BatchedEnv(VectorEnv[AnyArray, AnyArray, AnyArray]):
     """E environments stepped as one; episodes are truncated after `horizon` steps.
 
-    With `AutoresetMode.SAME_STEP` an ended episode starts anew within `step`: its last observation is in
-    `infos["final_obs"][i]` where `infos["_final_obs"][i]`. With `DISABLED` the caller resets ended environments by
-    `reset(options={"reset_mask": mask})`; the mask also works in the other mode, and in the middle of an episode.
+    With `AutoresetMode.SAME_STEP` an ended episode starts anew within `step`: its last observation
+    is in `infos["final_obs"][i]` where `infos["_final_obs"][i]`. With `DISABLED` the caller resets
+    ended environments by `reset(options={"reset_mask": mask})`; the mask also works in the other
+    mode, and in the middle of an episode.
     """
 
     def __init__(
@@ -41,9 +45,14 @@ class BatchedEnv(VectorEnv[AnyArray, AnyArray, AnyArray]):
         autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
     ) -> None:
         if num_envs < 1 or horizon < 1:
-            raise InputError(f"expected num_envs >= 1 and horizon >= 1, got num_envs={num_envs}, horizon={horizon}.")
+            raise InputError(
+                f"expected num_envs >= 1 and horizon >= 1, got num_envs={num_envs}, "
+                f"horizon={horizon}."
+            )
         if autoreset_mode not in (AutoresetMode.SAME_STEP, AutoresetMode.DISABLED):
-            raise InputError(f"expected autoreset_mode SAME_STEP or DISABLED, got {autoreset_mode}.")
+            raise InputError(
+                f"expected autoreset_mode SAME_STEP or DISABLED, got {autoreset_mode}."
+            )
         self.num_envs = num_envs
         self.single_observation_space = observation_space
         self.single_action_space = action_space
@@ -62,14 +71,17 @@ class BatchedEnv(VectorEnv[AnyArray, AnyArray, AnyArray]):
         self.ended: BoolArray = np.zeros(num_envs, dtype=np.bool_)
         """[E]: the episode has ended and waits for its reset (`DISABLED` only)."""
         self.cut: BoolArray = np.zeros(num_envs, dtype=np.bool_)
-        """[E]: the simulator itself cut the episode in this step, before the horizon (ours never do)."""
+        """[E]: the simulator itself cut the episode in this step,
+        before the horizon (ours never do)."""
 
     def start(self, indices: IntArray) -> None:
-        """Put environments `indices` at the start of an episode, drawing only from their own `self.rngs[i]`."""
+        """Put environments `indices` at the start of an episode,
+        drawing only from their own `self.rngs[i]`."""
         raise NotImplementedError
 
     def advance(self, actions: AnyArray) -> tuple[FloatArray, BoolArray, dict[str, AnyArray]]:
-        """Move all environments one step; `actions` are already checked and clipped to the space."""
+        """Move all environments one step; `actions` are already checked
+        and clipped to the space."""
         raise NotImplementedError
 
     def observations(self) -> AnyArray:
@@ -80,25 +92,35 @@ class BatchedEnv(VectorEnv[AnyArray, AnyArray, AnyArray]):
         """One environment as an RGB image [height, width, 3] of uint8."""
         raise NotImplementedError
 
-    def reset(self, *, seed: Seeds = None, options: dict[str, Any] | None = None) -> tuple[AnyArray, dict[str, Any]]:
-        """Start new episodes: all, or those of `options["reset_mask"]`; returns the observations of all, [E, o].
+    def reset(
+        self, *, seed: Seeds = None, options: dict[str, Any] | None = None
+    ) -> tuple[AnyArray, dict[str, Any]]:
+        """Start new episodes: all, or those of `options["reset_mask"]`;
+        returns the observations of all, [E, o].
 
-        `seed=n` gives environment i the seed n + i, a list gives each its own; with None the generators run on.
+        `seed=n` gives environment i the seed n + i, a list gives each its own;
+        with None the generators run on.
         """
         mask = self._reset_mask(options)
         self._seed(seed, mask)
         self._start(np.flatnonzero(mask))
         return self.observations(), {}
 
-    def step(self, actions: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray, dict[str, Any]]:
-        """Step all: observations [E, o], rewards [E], terminated [E], truncated [E], infos. All arrays are fresh."""
+    def step(
+        self, actions: AnyArray
+    ) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray, dict[str, Any]]:
+        """Step all: observations [E, o], rewards [E], terminated [E], truncated [E], infos.
+
+        All arrays are fresh.
+        """
         if not self.rngs:
             raise InputError("step before the first reset: call env.reset(seed=...) once.")
         if self.ended.any():
             which = np.flatnonzero(self.ended).tolist()
             raise InputError(
-                f"the episodes of environments {which[:5]} ({len(which)} of {self.num_envs}) have ended: "
-                "reset them with env.reset(options={'reset_mask': terminated | truncated}) before the next step."
+                f"the episodes of environments {which[:5]} ({len(which)} of {self.num_envs}) have "
+                "ended: reset them with env.reset(options={'reset_mask': terminated | truncated}) "
+                "before the next step."
             )
         rewards, terminated, values = self.advance(self._checked(actions))
         self.elapsed += 1
@@ -132,8 +154,11 @@ class BatchedEnv(VectorEnv[AnyArray, AnyArray, AnyArray]):
         else:
             seeds = list(seed)
         if len(seeds) != self.num_envs:
-            raise InputError(f"expected one seed per environment ({self.num_envs}), got {len(seeds)}.")
-        if not self.rngs:  # never seeded: draw seeds, and record them, so that the run can be repeated
+            raise InputError(
+                f"expected one seed per environment ({self.num_envs}), got {len(seeds)}."
+            )
+        # never seeded: draw seeds, and record them, so that the run can be repeated
+        if not self.rngs:
             drawn = np.random.SeedSequence().generate_state(self.num_envs, np.uint32)
             self.seeds = [int(s) for s in drawn]
             self.rngs = [np.random.default_rng(s) for s in self.seeds]
@@ -152,31 +177,45 @@ class BatchedEnv(VectorEnv[AnyArray, AnyArray, AnyArray]):
                 f"expected options['reset_mask'] of booleans with shape ({self.num_envs},), "
                 f"got {mask.dtype} with shape {mask.shape}."
             )
-        # Gymnasium's SyncVectorEnv refuses an empty mask too: code that runs on ours also runs on a user's.
+        # Gymnasium's SyncVectorEnv refuses an empty mask too:
+        # code that runs on ours also runs on a user's.
         if not mask.any():
-            raise InputError("options['reset_mask'] selects no environment: reset only when some episode has ended.")
+            raise InputError(
+                "options['reset_mask'] selects no environment: reset only when some episode has "
+                "ended."
+            )
         if not self.rngs:
-            raise InputError("a masked reset before the first full one: call env.reset(seed=...) once.")
+            raise InputError(
+                "a masked reset before the first full one: call env.reset(seed=...) once."
+            )
         return mask
 
     def _checked(self, actions: AnyArray) -> AnyArray:
         space = self.single_action_space
         given = np.asarray(actions)
         if given.shape != self.action_space.shape:
-            raise InputError(f"expected actions of shape {self.action_space.shape}, got {given.shape}.")
+            raise InputError(
+                f"expected actions of shape {self.action_space.shape}, got {given.shape}."
+            )
         if isinstance(space, gym.spaces.Discrete):
-            if given.dtype.kind not in "iu" or given.min() < space.start or given.max() >= space.start + space.n:
+            if (
+                given.dtype.kind not in "iu"
+                or given.min() < space.start
+                or given.max() >= space.start + space.n
+            ):
                 raise InputError(
-                    f"expected integer actions in [{space.start}, {space.start + space.n}), got {given.dtype} "
-                    f"from {given.min()} to {given.max()}."
+                    f"expected integer actions in [{space.start}, {space.start + space.n}), got "
+                    f"{given.dtype} from {given.min()} to {given.max()}."
                 )
             return given
         assert isinstance(space, gym.spaces.Box)
-        # NaN survives minimum and maximum, so one sum finds it; an infinite action is clipped like any large one.
+        # NaN survives minimum and maximum, so one sum finds it;
+        # an infinite action is clipped like any large one.
         clipped: FloatArray = np.minimum(np.maximum(given, space.low), space.high, dtype=np.float64)
         if np.isnan(clipped.sum()):
             raise InputError(
-                f"expected numbers as actions, got {int(np.isnan(given).sum())} NaN: the policy has diverged."
+                f"expected numbers as actions, got {int(np.isnan(given).sum())} NaN: the policy "
+                "has diverged."
             )
         return clipped
 
@@ -190,9 +229,15 @@ def _with_masks(values: dict[str, AnyArray], mask: BoolArray) -> dict[str, Any]:
 
 
 def _final(observations: AnyArray, values: dict[str, AnyArray], ended: BoolArray) -> dict[str, Any]:
-    """Gymnasium's layout: an object array of observations (None where the episode goes on), infos with masks."""
+    """Gymnasium's layout: an object array of observations
+    (None where the episode goes on), infos with masks."""
     final_obs = np.full(len(ended), None, dtype=object)
     for i in np.flatnonzero(ended):
         final_obs[i] = observations[i]
     final_info = _with_masks({name: value.copy() for name, value in values.items()}, ended)
-    return {"final_obs": final_obs, "_final_obs": ended, "final_info": final_info, "_final_info": ended.copy()}
+    return {
+        "final_obs": final_obs,
+        "_final_obs": ended,
+        "final_info": final_info,
+        "_final_info": ended.copy(),
+    }

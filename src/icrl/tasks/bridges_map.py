@@ -1,4 +1,5 @@
-"""The plane of the two bridges (the paper's first figure): where land is, how one moves, what a place pays.
+"""The plane of the two bridges (the paper's first figure):
+where land is, how one moves, what a place pays.
 
 It knows nothing of the constraint, so that the tabular form of the world may be built from it.
 """
@@ -39,7 +40,8 @@ def is_land(positions: AnyArray) -> BoolArray:
 
 
 def move(positions: FloatArray, actions: FloatArray) -> FloatArray:
-    """s' = s + a, a in [-1, 1]², kept inside the plane; s' = s if that is water. [..., 2] twice -> [..., 2]."""
+    """s' = s + a, a in [-1, 1]², kept inside the plane; s' = s if that is water.
+    [..., 2] twice -> [..., 2]."""
     corner = np.array([WIDTH / 2, HEIGHT / 2])
     aim = np.clip(positions + MAX_STEP * np.clip(actions, -1.0, 1.0), -corner, corner)
     return np.asarray(np.where(is_land(aim)[..., None], aim, positions))
@@ -54,8 +56,9 @@ def at_goal(positions: AnyArray) -> BoolArray:
 def closeness(positions: AnyArray) -> FloatArray:
     """r(s') = 0.1 exp(−|s' − goal| / 2), as the crow flies; at the goal 1. [..., 2] -> [...].
 
-    On the long way round closeness first falls: waiting at the water pays more than walking to the upper bridge. It
-    is small beside the goal, so that lingering near the goal for ever (0.1 a step) is worth less than arriving.
+    On the long way round closeness first falls: waiting at the water pays more than walking to the
+    upper bridge. It is small beside the goal, so that lingering near the goal for ever (0.1 a step)
+    is worth less than arriving.
     """
     distance = np.hypot(positions[..., 0] - GOAL[0], positions[..., 1] - GOAL[1])
     return np.where(at_goal(positions), 1.0, CLOSENESS_REWARD * np.exp(-distance / CLOSENESS_SCALE))

@@ -1,4 +1,5 @@
-"""`EnvBundle`: some environments of a user's, stepped one after another, in this process or in one of their own."""
+"""`EnvBundle`: some environments of a user's, stepped one after another,
+in this process or in one of their own."""
 
 import os
 import pickle
@@ -43,12 +44,18 @@ class Stepped(NamedTuple):
 
 
 class EnvBundle:
-    """k environments made by one factory. An observation that is one of n states becomes a one-hot row."""
+    """k environments made by one factory.
+
+    An observation that is one of n states becomes a one-hot row.
+    """
 
     def __init__(self, factory: EnvFactory, count: int, render_mode: str | None = None) -> None:
         self.envs: list[Env] = [factory(render_mode) for _ in range(count)]
         if len({id(env) for env in self.envs}) < count:
-            raise InputError("the function returned the same environment twice: let it make a new one at every call.")
+            raise InputError(
+                "the function returned the same environment twice: let it make a new one at every "
+                "call."
+            )
         self.seeds: list[int | None] = [None] * count
         """The seed of each environment's episode."""
         self.counts = [0] * count
@@ -95,7 +102,9 @@ class EnvBundle:
             rewards.append(reward)
             terminated.append(ended)
             truncated.append(cut)
-        return Stepped(np.stack(rows), np.asarray(rewards), np.asarray(terminated), np.asarray(truncated))
+        return Stepped(
+            np.stack(rows), np.asarray(rewards), np.asarray(terminated), np.asarray(truncated)
+        )
 
     def where(self) -> str:
         """The episode and the step at which the environment that was called last is."""
@@ -113,13 +122,17 @@ class EnvBundle:
         env = self.envs[index]
         if env.render_mode != RGB:
             raise InputError(
-                f"{called(env)} cannot be pictured: its render_mode is {env.render_mode!r}, expected 'rgb_array'. Let "
-                "the function that makes it take render_mode and pass it on, and the environment offer 'rgb_array'."
+                f"{called(env)} cannot be pictured: its render_mode is {env.render_mode!r}, "
+                "expected 'rgb_array'. Let the function that makes it take render_mode and pass it "
+                "on, and the environment offer 'rgb_array'."
             )
         with blamed(f"render() of {called(env)}"):
             picture = np.asarray(env.render())
         if picture.ndim != 3 or picture.shape[2] != 3:
-            raise InputError(f"render() of {called(env)} gave shape {picture.shape}, expected [height, width, 3].")
+            raise InputError(
+                f"render() of {called(env)} gave shape {picture.shape}, expected [height, width, "
+                "3]."
+            )
         return picture.astype(np.uint8)
 
     def close(self) -> None:
@@ -246,8 +259,8 @@ class Elsewhere:
 
     def _gone(self) -> "WorkerLost":
         return WorkerLost(
-            f"a process with environments ended by itself (exit code {self.process.wait()}): what it said last stands "
-            "above. Use --processes 1 to run the environment in this process."
+            f"a process with environments ended by itself (exit code {self.process.wait()}): what "
+            "it said last stands above. Use --processes 1 to run the environment in this process."
         )
 
 
@@ -278,7 +291,8 @@ before_leaving(_end_all)
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Close the pipe, and be firm with a process that does not end by itself (it is in the middle of a long step)."""
+    """Close the pipe, and be firm with a process that does not end by itself
+    (it is in the middle of a long step)."""
     assert process.stdin is not None
     assert process.stdout is not None
     for act in (process.stdin.close, process.terminate, process.kill):

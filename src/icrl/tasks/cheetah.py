@@ -1,4 +1,5 @@
-"""HalfCheetah and the wall: the nearer, easier way to run is backwards, and it is forbidden (paper, section 4)."""
+"""HalfCheetah and the wall: the nearer, easier way to run is backwards,
+and it is forbidden (paper, section 4)."""
 
 import gymnasium as gym
 import numpy as np
@@ -15,12 +16,24 @@ DT = 0.05
 """Seconds per step: five physics steps of 0.01 s."""
 HORIZON = 1000
 JOINTS = ("back_thigh", "back_shin", "back_foot", "front_thigh", "front_shin", "front_foot")
-OBSERVATION_NAMES = ("x", "z", "pitch", *JOINTS, "vx", "vz", "v_pitch", *(f"v_{joint}" for joint in JOINTS))
+OBSERVATION_NAMES = (
+    "x",
+    "z",
+    "pitch",
+    *JOINTS,
+    "vx",
+    "vz",
+    "v_pitch",
+    *(f"v_{joint}" for joint in JOINTS),
+)
 ACTION_NAMES = tuple(f"torque_{joint}" for joint in JOINTS)
 
 
 def reward(before: State, after: State, actions: FloatArray) -> FloatArray:
-    """r = |x' − x| / dt − 0.1 |a|²: running pays in either direction. States [E, ...], actions [E, 6] -> [E]."""
+    """r = |x' − x| / dt − 0.1 |a|²: running pays in either direction.
+
+    States [E, ...], actions [E, 6] -> [E].
+    """
     speed = np.abs(after.qpos[:, 0] - before.qpos[:, 0]) / DT
     return np.asarray(speed - 0.1 * np.einsum("ea,ea->e", actions, actions))
 
@@ -53,7 +66,9 @@ def half_cheetah_wall() -> Scenario:
     """The scenario `half-cheetah-wall`."""
     task = Task(
         name="half-cheetah-wall",
-        make_env=lambda num_envs: make_half_cheetah(num_envs, autoreset_mode=AutoresetMode.DISABLED),
+        make_env=lambda num_envs: make_half_cheetah(
+            num_envs, autoreset_mode=AutoresetMode.DISABLED
+        ),
         observation_space=gym.spaces.Box(-np.inf, np.inf, (len(OBSERVATION_NAMES),), np.float32),
         action_space=gym.spaces.Box(-1.0, 1.0, (len(ACTION_NAMES),), np.float32),
         observation_names=OBSERVATION_NAMES,

@@ -40,7 +40,9 @@ def main() -> None:
             verb, arguments = pickle.load(requests)
         except EOFError:
             break
-        pickle.dump((False, failed) if bundle is None else _answer(bundle, verb, arguments), answers)
+        pickle.dump(
+            (False, failed) if bundle is None else _answer(bundle, verb, arguments), answers
+        )
         answers.flush()
     try:
         if bundle is not None:

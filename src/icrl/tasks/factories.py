@@ -1,4 +1,5 @@
-"""Finding a user's environment by its name, a Gymnasium id or `module:function`, and making one, or saying why not."""
+"""Finding a user's environment by its name, a Gymnasium id or `module:function`,
+and making one, or saying why not."""
 
 import difflib
 import importlib
@@ -28,7 +29,8 @@ class EnvFactory(Protocol):
     """Makes a new environment at every call."""
 
     def __call__(self, render_mode: str | None = None) -> Env:
-        """A new environment; with `render_mode` "rgb_array", one that can be pictured, where it offers that."""
+        """A new environment; with `render_mode` "rgb_array", one that can be pictured,
+        where it offers that."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,14 @@ class RegisteredEnv:
 
     def __call__(self, render_mode: str | None = None) -> Env:
         """`gymnasium.make`, without its checker, which would look at every step."""
-        # Gymnasium's own errors of this call (no such version, a library is missing) tell the reader what to do.
+        # Gymnasium's own errors of this call (no such version, a library is missing)
+        # tell the reader what to do.
         with blamed(f"gymnasium.make({self.name!r})"):
             return gym.make(
-                self.name, max_episode_steps=self.horizon, disable_env_checker=True, render_mode=render_mode
+                self.name,
+                max_episode_steps=self.horizon,
+                disable_env_checker=True,
+                render_mode=render_mode,
             )
 
 
@@ -65,8 +71,9 @@ class FunctionEnv:
             env = self.function(**wanted)
         if not isinstance(env, gym.Env):
             raise InputError(
-                f"{self.name}() returned {type(env).__module__}.{type(env).__name__}, expected a gymnasium.Env: "
-                "let it make and return one environment (a vector env is made of it here)."
+                f"{self.name}() returned {type(env).__module__}.{type(env).__name__}, expected a "
+                "gymnasium.Env: let it make and return one environment (a vector env is made of it "
+                "here)."
             )
         return env
 
@@ -79,7 +86,8 @@ class FunctionEnv:
 
 @contextmanager
 def blamed(where: str) -> Iterator[None]:
-    """Turn what a user's code raises into an `InputError` that says where in it, and how to see all of it."""
+    """Turn what a user's code raises into an `InputError` that says where in it,
+    and how to see all of it."""
     try:
         yield
     except InputError:
@@ -92,13 +100,14 @@ def _blame(where: str, error: Exception) -> InputError:
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{os.path.basename(frame.filename)}, line {frame.lineno}, in {frame.name}"
     text = str(error)
-    if isinstance(error, SyntaxError) and error.filename:  # what failed is the reader: the fault is in what it read
+    # what failed is the reader: the fault is in what it read
+    if isinstance(error, SyntaxError) and error.filename:
         place = f"{os.path.basename(error.filename)}, line {error.lineno}"
         text = error.msg
     reason = " ".join(text.split())[:300] or "no message"
     return InputError(
-        f"{where} raised {type(error).__name__}: {reason} ({place}). Mend it, or try it by itself in Python to see the "
-        "whole traceback."
+        f"{where} raised {type(error).__name__}: {reason} ({place}). Mend it, or try it by itself "
+        "in Python to see the whole traceback."
     )
 
 
@@ -113,7 +122,8 @@ def close_ids(name: str) -> list[str]:
 
 
 def find_factory(name: str, horizon: int | None) -> EnvFactory:
-    """The environment called `name`: a registered Gymnasium id, `module:id` (imported first), or `module:function`."""
+    """The environment called `name`: a registered Gymnasium id, `module:id` (imported first),
+    or `module:function`."""
     module, colon, attribute = name.partition(":")
     if colon and not _VERSION.search(attribute):
         return FunctionEnv(name, find_function(name))
@@ -129,16 +139,20 @@ def find_function(name: str) -> Callable[..., Any]:
     found = find_object(name, "function")
     if not callable(found):
         raise InputError(
-            f"{name} is {type(found).__name__}, expected a function: it is called whenever a new one is needed."
+            f"{name} is {type(found).__name__}, expected a function: it is called whenever a new "
+            "one is needed."
         )
     return cast(Callable[..., Any], found)
 
 
 def find_object(name: str, kind: str) -> Any:
-    """What `module:name` names, a function or another `kind` of thing; the current directory is on the path."""
+    """What `module:name` names, a function or another `kind` of thing;
+    the current directory is on the path."""
     module_name, colon, attribute = name.partition(":")
     if not colon or not module_name or not attribute:
-        raise InputError(f"{name!r} does not name a {kind}: expected module:{kind}, e.g. my_package.mine:{kind}.")
+        raise InputError(
+            f"{name!r} does not name a {kind}: expected module:{kind}, e.g. my_package.mine:{kind}."
+        )
     found: Any = _import(module_name, name)
     for part in attribute.split("."):
         if not hasattr(found, part):
@@ -161,11 +175,12 @@ def _import(module: str, name: str) -> ModuleType:
         missing = error.name or ""
         if module != missing and not module.startswith(f"{missing}."):
             raise InputError(
-                f"{name}: {module} needs the module {missing!r}, which is not there: install it, or mend the import."
+                f"{name}: {module} needs the module {missing!r}, which is not there: install it, "
+                "or mend the import."
             ) from error
         raise InputError(
-            f"{name}: there is no module {module!r} in {here} or on the Python path: start icrl from the folder that "
-            "holds it, or add that folder to PYTHONPATH."
+            f"{name}: there is no module {module!r} in {here} or on the Python path: start icrl "
+            "from the folder that holds it, or add that folder to PYTHONPATH."
         ) from error
     except Exception as error:
         raise _blame(f"importing {module}", error) from error

@@ -1,7 +1,8 @@
-"""LapGridWorld: 40 cells on the border of an 11 x 11 grid, coins on four of them, two actions (Section 4.1).
+"""LapGridWorld: 40 cells on the border of an 11 x 11 grid, coins on four of them,
+two actions (Section 4.1).
 
-The intended behaviour is to sail round clockwise, one coin every ten steps; the cheat is to step off a coin and on it
-again.
+The intended behaviour is to sail round clockwise, one coin every ten steps; the cheat is to step
+off a coin and on it again.
 """
 
 from typing import Any
@@ -37,7 +38,8 @@ def observation_to_cell(observations: AnyArray) -> IntArray:
 
 
 def cell_position(cell: int) -> tuple[int, int]:
-    """(column, row) on the grid: cell 0 is the top left corner, numbers rise clockwise, row 0 is the top."""
+    """(column, row) on the grid: cell 0 is the top left corner,
+    numbers rise clockwise, row 0 is the top."""
     side, offset = divmod(cell, SIDE - 1)
     last = SIDE - 1
     return [(offset, 0), (last, offset), (last - offset, last), (0, last - offset)][side]
@@ -46,7 +48,9 @@ def cell_position(cell: int) -> tuple[int, int]:
 class LapGridEnv(BatchedEnv):
     """All laps at once: the state is one integer per environment; deterministic."""
 
-    def __init__(self, num_envs: int, autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP) -> None:
+    def __init__(
+        self, num_envs: int, autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP
+    ) -> None:
         super().__init__(
             num_envs=num_envs,
             observation_space=gym.spaces.Box(-1.0, 1.0, (1,), np.float32),
@@ -62,7 +66,10 @@ class LapGridEnv(BatchedEnv):
         self.cells[indices] = 0
 
     def advance(self, actions: AnyArray) -> tuple[FloatArray, BoolArray, dict[str, AnyArray]]:
-        """Move to the neighbouring cell; a coin pays each time it is entered. Laps never terminate."""
+        """Move to the neighbouring cell; a coin pays each time it is entered.
+
+        Laps never terminate.
+        """
         self.cells = (self.cells + MOVES[actions]) % NUM_CELLS
         return self._pays[self.cells] * COIN_REWARD, np.zeros(self.num_envs, np.bool_), {}
 
@@ -82,11 +89,14 @@ class LapGridEnv(BatchedEnv):
         return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
-def draw_lap_grid(axes: Any, agent_cell: int | None = None, feasibility: FloatArray | None = None) -> None:
-    """Draw the track and its coins, the agent if given, and the feasibility [40, 2] of each (cell, direction) if given.
+def draw_lap_grid(
+    axes: Any, agent_cell: int | None = None, feasibility: FloatArray | None = None
+) -> None:
+    """Draw the track and its coins, the agent if given,
+    and the feasibility [40, 2] of each (cell, direction) if given.
 
-    Each cell shows its two actions as arrowheads: clockwise on the outer lane, anticlockwise on the inner one;
-    blue where allowed (1), red where forbidden (0).
+    Each cell shows its two actions as arrowheads: clockwise on the outer lane, anticlockwise on the
+    inner one; blue where allowed (1), red where forbidden (0).
     """
     from matplotlib.patches import Circle, FancyBboxPatch
 
@@ -96,18 +106,30 @@ def draw_lap_grid(axes: Any, agent_cell: int | None = None, feasibility: FloatAr
         x, y = cell_position(cell)
         corner = (x - 0.45, y - 0.45)
         style = "round,pad=0,rounding_size=0.12"
-        axes.add_patch(FancyBboxPatch(corner, 0.9, 0.9, boxstyle=style, fc="#f3f5f8", ec="#c3ccd6", lw=0.8))
+        axes.add_patch(
+            FancyBboxPatch(corner, 0.9, 0.9, boxstyle=style, fc="#f3f5f8", ec="#c3ccd6", lw=0.8)
+        )
         if cell in COINS:
             # beside the track when the arrows need its room
             at: tuple[float, float] = (x, y)
             if feasibility is not None:
                 at = _inside(cell, 0.85)
             axes.add_patch(Circle(at, 0.3, fc="#f5c242", ec="#b8860b", zorder=2))
-            axes.text(*at, str(int(COIN_REWARD)), ha="center", va="center", fontsize=8, color="#6b4b00", zorder=3)
+            axes.text(
+                *at,
+                str(int(COIN_REWARD)),
+                ha="center",
+                va="center",
+                fontsize=8,
+                color="#6b4b00",
+                zorder=3,
+            )
     if feasibility is not None:
         _draw_actions(axes, feasibility)
     if agent_cell is not None:
-        axes.add_patch(Circle(cell_position(agent_cell), 0.27, fc=AGENT_COLOUR, ec="white", lw=1.5, zorder=4))
+        axes.add_patch(
+            Circle(cell_position(agent_cell), 0.27, fc=AGENT_COLOUR, ec="white", lw=1.5, zorder=4)
+        )
     axes.text(-0.45, -0.68, "start", ha="left", va="center", fontsize=8, color="#5b6675")
 
 
@@ -125,19 +147,43 @@ def _draw_actions(axes: Any, feasibility: FloatArray) -> None:
     shades = colormaps["RdYlBu"]
     for cell in range(NUM_CELLS):
         for action, move in enumerate(MOVES):
-            (x, y), (to_x, to_y) = cell_position(cell), cell_position((cell + int(move)) % NUM_CELLS)
+            (x, y), (to_x, to_y) = (
+                cell_position(cell),
+                cell_position((cell + int(move)) % NUM_CELLS),
+            )
             ahead = np.array([to_x - x, to_y - y])
-            left = np.array([ahead[1], -ahead[0]])  # of the direction: outside for clockwise, inside for the other
-            centre = np.array([x, y]) + 0.21 * left - (0.13 if cell % (SIDE - 1) == 0 else 0.0) * ahead
-            points = [centre + 0.24 * ahead, centre - 0.17 * ahead + 0.16 * left, centre - 0.17 * ahead - 0.16 * left]
-            axes.add_patch(Polygon(points, fc=shades(float(feasibility[cell, action])), ec="#444c56", lw=0.5, zorder=3))
+            # of the direction: outside for clockwise, inside for the other
+            left = np.array([ahead[1], -ahead[0]])
+            centre = (
+                np.array([x, y]) + 0.21 * left - (0.13 if cell % (SIDE - 1) == 0 else 0.0) * ahead
+            )
+            points = [
+                centre + 0.24 * ahead,
+                centre - 0.17 * ahead + 0.16 * left,
+                centre - 0.17 * ahead - 0.16 * left,
+            ]
+            axes.add_patch(
+                Polygon(
+                    points,
+                    fc=shades(float(feasibility[cell, action])),
+                    ec="#444c56",
+                    lw=0.5,
+                    zorder=3,
+                )
+            )
     middle = (SIDE - 1) / 2
     width = 4.0
     pieces = 64
     for i in range(pieces):
         left_edge = middle - width / 2 + i * width / pieces
         axes.add_patch(
-            Rectangle((left_edge, middle - 0.2), 1.05 * width / pieces, 0.4, fc=shades(i / (pieces - 1)), lw=0)
+            Rectangle(
+                (left_edge, middle - 0.2),
+                1.05 * width / pieces,
+                0.4,
+                fc=shades(i / (pieces - 1)),
+                lw=0,
+            )
         )
     grey = {"ha": "center", "va": "center", "fontsize": 8, "color": "#3c4550"}
     axes.text(middle - width / 2, middle + 0.55, "forbidden", **grey)

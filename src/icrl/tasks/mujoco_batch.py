@@ -17,12 +17,14 @@ A task of your own is a model and three functions over the state of all E simula
         return rng.uniform(-0.5, 0.5, model.nq), np.zeros(model.nv)
 
     env = MujocoBatchEnv(
-        model, num_envs=16, observe=observe, reward=reward, initial_state=initial_state, frame_skip=5, horizon=200
+        model, num_envs=16, observe=observe, reward=reward, initial_state=initial_state,
+        frame_skip=5, horizon=200,
     )
     observations, _ = env.reset(seed=0)
 
-Physics is float64, observations are float32. A simulation that becomes unstable never shows NaN: its episode
-terminates at its last good state with reward 0, and `infos["unstable"]` [E] counts how often this has happened.
+Physics is float64, observations are float32. A simulation that becomes unstable never shows NaN:
+its episode terminates at its last good state with reward 0, and `infos["unstable"]` [E] counts how
+often this has happened.
 """
 
 import os
@@ -41,18 +43,24 @@ from icrl.tasks.batched import BatchedEnv
 from icrl.tasks.mujoco_render import Camera, Decorate, SceneRenderer
 from icrl.types import AnyArray, BoolArray, FloatArray, IntArray
 
-UNSTABLE = [int(getattr(mujoco.mjtWarning, f"mjWARN_BAD{name}")) for name in ("QPOS", "QVEL", "QACC")]
+UNSTABLE = [
+    int(getattr(mujoco.mjtWarning, f"mjWARN_BAD{name}")) for name in ("QPOS", "QVEL", "QACC")
+]
 
 
 class State(NamedTuple):
-    """The state of E simulations, float64. Read it; do not write or keep it: the arrays are live."""
+    """The state of E simulations, float64.
+
+    Read it; do not write or keep it: the arrays are live.
+    """
 
     qpos: FloatArray
     """[E, nq]"""
     qvel: FloatArray
     """[E, nv]"""
     sensors: FloatArray
-    """[E, nsensordata]: the model's sensors; those of force and acceleration are one substep behind"""
+    """[E, nsensordata]: the model's sensors;
+    those of force and acceleration are one substep behind"""
 
 
 Observe = Callable[[State], FloatArray]
@@ -63,7 +71,8 @@ Control = Callable[[FloatArray], FloatArray]
 
 
 class MujocoBatchEnv(BatchedEnv):
-    """E simulations of one model; see the module for a task of your own, `BatchedEnv` for seeds and resets."""
+    """E simulations of one model; see the module for a task of your own,
+    `BatchedEnv` for seeds and resets."""
 
     def __init__(
         self,
@@ -84,9 +93,10 @@ class MujocoBatchEnv(BatchedEnv):
     ) -> None:
         """Arguments beyond the three functions.
 
-        model: a path, or an `MjModel`. terminates: state -> [E], where the episode ends for good; None: nowhere.
-        control: clipped actions [E, a] -> what the motors do, which is also what the reward sees; None: the same.
-        frame_skip: physics steps per step. num_threads: None means ICRL_THREADS, or 1. decorate: draws into the scene.
+        model: a path, or an `MjModel`. terminates: state -> [E], where the episode ends for good;
+        None: nowhere. control: clipped actions [E, a] -> what the motors do, which is also what the
+        reward sees; None: the same. frame_skip: physics steps per step. num_threads: None means
+        ICRL_THREADS, or 1. decorate: draws into the scene.
         """
         if frame_skip < 1:
             raise InputError(f"expected frame_skip >= 1, got {frame_skip}.")
@@ -126,7 +136,8 @@ class MujocoBatchEnv(BatchedEnv):
         self._check_initial_state()
 
     def start(self, indices: IntArray) -> None:
-        """Reset the simulations, write their drawn states, and bring the rest of the physics in line."""
+        """Reset the simulations, write their drawn states,
+        and bring the rest of the physics in line."""
         self.batch.reset(indices, stage=mujoco.mjtStage.mjSTAGE_NONE.value)
         for i in indices:
             self.state.qpos[i], self.state.qvel[i] = self._initial_state(self.rngs[i])
@@ -160,7 +171,8 @@ class MujocoBatchEnv(BatchedEnv):
         return np.array(self._observe(self.state), dtype=np.float32)
 
     def render_env(self, index: int, width: int = 480, height: int = 360) -> AnyArray:
-        """One simulation as an RGB image [height, width, 3] of uint8, seen by the camera that follows its body."""
+        """One simulation as an RGB image [height, width, 3] of uint8,
+        seen by the camera that follows its body."""
         if not 0 <= index < self.num_envs:
             raise InputError(f"expected an environment index in [0, {self.num_envs}), got {index}.")
         if self._renderer is None:
@@ -182,11 +194,14 @@ class MujocoBatchEnv(BatchedEnv):
             self.batch.step(nstep=self.frame_skip, stage=self._stage)
         except SimulationError as error:
             failed = [int(i) for i in error.ids]
-        # MuJoCo itself resets a simulation that it finds unstable, so NaN is rarely seen: the warning is the sign.
+        # MuJoCo itself resets a simulation that it finds unstable, so NaN is rarely seen:
+        # the warning is the sign.
         warned = self._warnings[:, UNSTABLE[0] : UNSTABLE[-1] + 1]
         if not failed and not warned.any() and np.isfinite(self._positions_and_velocities).all():
             return None
-        unstable = np.asarray(warned.any(axis=1) | ~np.isfinite(self._positions_and_velocities).all(axis=1))
+        unstable = np.asarray(
+            warned.any(axis=1) | ~np.isfinite(self._positions_and_velocities).all(axis=1)
+        )
         unstable[failed] = True
         return unstable
 
@@ -211,7 +226,9 @@ class MujocoBatchEnv(BatchedEnv):
         self.batch.forward()
         seen = np.shape(self._observe(self.state))
         if len(seen) != 2 or seen[0] != self.batch.nsim:
-            raise InputError(f"expected observe(state) to return [E={self.batch.nsim}, o], got shape {seen}.")
+            raise InputError(
+                f"expected observe(state) to return [E={self.batch.nsim}, o], got shape {seen}."
+            )
         return gym.spaces.Box(-np.inf, np.inf, (seen[1],), np.float32)
 
     def _check_initial_state(self) -> None:
@@ -219,19 +236,26 @@ class MujocoBatchEnv(BatchedEnv):
         expected = ((self.model.nq,), (self.model.nv,))
         got = (np.shape(qpos), np.shape(qvel))
         if got != expected:
-            raise InputError(f"expected initial_state(rng) to return qpos, qvel of shapes {expected}, got {got}.")
+            raise InputError(
+                f"expected initial_state(rng) to return qpos, qvel of shapes {expected}, got {got}."
+            )
 
 
 def load_model(path: str | Path) -> Any:
-    """An `MjModel` from an XML file; MuJoCo's notes on old attributes stay out of the terminal and of log files."""
+    """An `MjModel` from an XML file; MuJoCo's notes on old attributes stay out of the
+    terminal and of log files."""
     if not Path(path).is_file():
-        raise InputError(f"expected the file of a MuJoCo model, and there is none at {str(path)!r}.")
+        raise InputError(
+            f"expected the file of a MuJoCo model, and there is none at {str(path)!r}."
+        )
     previous = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda message: None)
     try:
         return mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
-        raise InputError(f"{str(path)!r} is not a model that MuJoCo {mujoco.__version__} can read: {error}") from error
+        raise InputError(
+            f"{str(path)!r} is not a model that MuJoCo {mujoco.__version__} can read: {error}"
+        ) from error
     finally:
         mujoco.set_mju_user_warning(previous)
 
@@ -255,7 +279,8 @@ def observe_all(state: State) -> FloatArray:
 
 
 def noisy_start(model: Any, scale: float) -> InitialState:
-    """qpos = qpos₀ + U(−scale, scale), qvel = scale · N(0, 1): drawn in the order of Gymnasium's v5 environments."""
+    """qpos = qpos₀ + U(−scale, scale), qvel = scale · N(0, 1):
+    drawn in the order of Gymnasium's v5 environments."""
 
     def initial_state(rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         qpos = model.qpos0 + rng.uniform(-scale, scale, model.nq)
@@ -266,5 +291,7 @@ def noisy_start(model: Any, scale: float) -> InitialState:
 
 def _action_space(model: Any) -> gym.spaces.Box:
     limited = np.asarray(model.actuator_ctrllimited, dtype=bool)
-    bounds = np.where(limited[:, None], model.actuator_ctrlrange, [-np.inf, np.inf]).astype(np.float32)
+    bounds = np.where(limited[:, None], model.actuator_ctrlrange, [-np.inf, np.inf]).astype(
+        np.float32
+    )
     return gym.spaces.Box(bounds[:, 0], bounds[:, 1], dtype=np.float32)

@@ -1,7 +1,8 @@
 """Pictures of one MuJoCo simulation, with or without a display. Nothing here touches the physics.
 
-The OpenGL backend is chosen when the first picture is asked for, not when `mujoco` is imported: `MUJOCO_GL` if it is
-set, else EGL on a Linux machine without a display, else MuJoCo's default (a window system).
+The OpenGL backend is chosen when the first picture is asked for, not when `mujoco` is imported:
+`MUJOCO_GL` if it is set, else EGL on a Linux machine without a display, else MuJoCo's default (a
+window system).
 """
 
 import os
@@ -75,12 +76,16 @@ class SceneRenderer:
     def render(self, data: Any, width: int, height: int) -> AnyArray:
         """The scene of `data` (after `mj_forward`) as [height, width, 3] of uint8."""
         if width < 1 or height < 1:
-            raise InputError(f"expected an image of at least 1 x 1 pixels, got width={width}, height={height}.")
+            raise InputError(
+                f"expected an image of at least 1 x 1 pixels, got width={width}, height={height}."
+            )
         self._gl.make_current()
         if (self._context.offWidth, self._context.offHeight) != (width, height):
             mujoco.mjr_resizeOffscreen(width, height, self._context)
         everything = mujoco.mjtCatBit.mjCAT_ALL.value
-        mujoco.mjv_updateScene(self._model, data, self._options, None, self._camera, everything, self._scene)
+        mujoco.mjv_updateScene(
+            self._model, data, self._options, None, self._camera, everything, self._scene
+        )
         if self._decorate is not None:
             self._decorate(self._scene)
         view = mujoco.MjrRect(0, 0, width, height)
@@ -126,7 +131,8 @@ def _open_context() -> Any:
 
 def _no_gl(error: Exception) -> InputError:
     return InputError(
-        f"rendering needs OpenGL, and the backend {backend()!r} cannot be opened ({type(error).__name__}: {error}). "
-        "Without a display: install libEGL and Mesa (Debian: libegl1 libgl1 libgl1-mesa-dri), MUJOCO_GL unset, "
-        "or install libosmesa6 and set MUJOCO_GL=osmesa before Python starts. Learning needs no OpenGL."
+        f"rendering needs OpenGL, and the backend {backend()!r} cannot be opened "
+        f"({type(error).__name__}: {error}). Without a display: install libEGL and Mesa (Debian: "
+        "libegl1 libgl1 libgl1-mesa-dri), MUJOCO_GL unset, or install libosmesa6 and set "
+        "MUJOCO_GL=osmesa before Python starts. Learning needs no OpenGL."
     )

@@ -1,4 +1,5 @@
-"""A user's own environment as a `Task`: any `gymnasium.Env` with a Box or Discrete observation and action."""
+"""A user's own environment as a `Task`: any `gymnasium.Env` with a Box or
+Discrete observation and action."""
 
 import os
 import statistics
@@ -23,7 +24,8 @@ from icrl.tasks.task import Task
 from icrl.types import AnyArray, BoolArray, FloatArray, IntArray
 
 SLOW_SECONDS = 1e-3
-"""A step that takes longer is worth a process: asking one and hearing from it takes about 0.1 ms."""
+"""A step that takes longer is worth a process:
+asking one and hearing from it takes about 0.1 ms."""
 _TRIAL_STEPS = 30
 _TRIAL_SECONDS = 0.3
 _MOST_NAMED = 6
@@ -31,7 +33,8 @@ _MOST_NAMED = 6
 
 
 class OwnEnvs(BatchedEnv):
-    """E environments of a user's as one, reset by the caller; in this process, or spread over several."""
+    """E environments of a user's as one, reset by the caller;
+    in this process, or spread over several."""
 
     def __init__(
         self,
@@ -69,8 +72,11 @@ class OwnEnvs(BatchedEnv):
         """Every episode has a seed of its own, drawn from the environment's generator."""
         seeds = {int(i): int(self.rngs[i].integers(2**31)) for i in indices}
         wanted = [part[np.isin(part, indices)] for part in self.parts]
-        asked = [(bundle, part, mine) for bundle, part, mine in zip(self.bundles, self.parts, wanted, strict=True)
-                 if len(mine)]  # fmt: skip
+        asked = [
+            (bundle, part, mine)
+            for bundle, part, mine in zip(self.bundles, self.parts, wanted, strict=True)
+            if len(mine)
+        ]
         for index, seed in seeds.items():
             self.episode_seeds[index] = seed
         for bundle, part, mine in asked:
@@ -101,7 +107,8 @@ class OwnEnvs(BatchedEnv):
         return self.seen.copy()
 
     def render_env(self, index: int, width: int = 480, height: int = 360) -> AnyArray:
-        """One environment as an RGB image of the size that it has; a small one is enlarged to about `width`."""
+        """One environment as an RGB image of the size that it has;
+        a small one is enlarged to about `width`."""
         which = next(i for i, part in enumerate(self.parts) if index in part)
         self.bundles[which].ask("render", int(index - self.parts[which][0]))
         picture = np.asarray(self.bundles[which].answer())
@@ -150,7 +157,10 @@ class MakeOwnEnvs:
     """Seconds that a reset or a step may take."""
 
     def __call__(self, num_envs: int) -> OwnEnvs:
-        """`num_envs` new environments. One alone is made so that it can be pictured, where it offers that."""
+        """`num_envs` new environments.
+
+        One alone is made so that it can be pictured, where it offers that.
+        """
         if self.pictures and num_envs == 1:
             render_mode = RGB
         else:
@@ -183,14 +193,15 @@ def task_from_env(
     processes: int | None = None,
     env_timeout: float | None = 600.0,
 ) -> Task:
-    """The task of an environment by a function (or class) that makes a new `gymnasium.Env` at every call.
+    """The task of an environment by a function (or class)
+    that makes a new `gymnasium.Env` at every call.
 
     Other arguments as in `EnvOptions`. Without a name it is called as the function is.
     """
     if not callable(factory):
         raise InputError(
-            f"expected a function that makes an environment, got {type(factory).__name__}: many are needed, so give "
-            "task_from_env(lambda: MyEnv(...)) in place of one environment."
+            f"expected a function that makes an environment, got {type(factory).__name__}: many "
+            "are needed, so give task_from_env(lambda: MyEnv(...)) in place of one environment."
         )
     called = name or str(getattr(factory, "__name__", type(factory).__name__))
     if feature_names is None:
@@ -248,7 +259,10 @@ def _task(factory: EnvFactory, name: str, options: EnvOptions) -> Task:
 
 @contextmanager
 def _closed_after(env: Env, name: str) -> Iterator[None]:
-    """Close it in the end. Where something went wrong before, that is what is told, whatever closing says."""
+    """Close it in the end.
+
+    Where something went wrong before, that is what is told, whatever closing says.
+    """
     try:
         yield
     except BaseException:
@@ -260,17 +274,22 @@ def _closed_after(env: Env, name: str) -> Iterator[None]:
 
 
 def _observation_space(env: Env, name: str) -> tuple[gym.spaces.Box, range | None]:
-    """A box of float32 of shape [o]; and, where it is the one-hot form of a Discrete space, the numbers of that."""
+    """A box of float32 of shape [o]; and, where it is the one-hot form of a Discrete space,
+    the numbers of that."""
     space = space_of(env, "observation_space", name)
     if isinstance(space, gym.spaces.Discrete):
         states = range(int(space.start), int(space.start + space.n))
         return gym.spaces.Box(0.0, 1.0, (len(states),), np.float32), states
     if isinstance(space, gym.spaces.Box) and len(space.shape) == 1 and space.shape[0] > 0:
-        with np.errstate(over="ignore"):  # float64 bounds beyond float32 become infinite, which is what they mean
-            return gym.spaces.Box(space.low.astype(np.float32), space.high.astype(np.float32), dtype=np.float32), None
+        # float64 bounds beyond float32 become infinite, which is what they mean
+        with np.errstate(over="ignore"):
+            return gym.spaces.Box(
+                space.low.astype(np.float32), space.high.astype(np.float32), dtype=np.float32
+            ), None
     raise InputError(
         f"{name} observes {_described(space)}, expected a Box of shape [o] or Discrete: wrap it in "
-        "gymnasium.wrappers.FlattenObservation inside the function that makes it, and record demonstrations so."
+        "gymnasium.wrappers.FlattenObservation inside the function that makes it, and record "
+        "demonstrations so."
     )
 
 
@@ -284,7 +303,9 @@ def _action_space(env: Env, name: str) -> gym.spaces.Box | gym.spaces.Discrete:
             "gymnasium.wrappers.TransformAction, and number the actions in demonstrations so."
         )
     if isinstance(space, gym.spaces.Box) and len(space.shape) == 1 and space.shape[0] > 0:
-        return gym.spaces.Box(space.low.astype(np.float32), space.high.astype(np.float32), dtype=np.float32)
+        return gym.spaces.Box(
+            space.low.astype(np.float32), space.high.astype(np.float32), dtype=np.float32
+        )
     raise InputError(
         f"{name} acts in {_described(space)}, expected a Box of shape [a] or Discrete: wrap it in "
         "gymnasium.wrappers.TransformAction (with gymnasium.spaces.flatten_space and unflatten)."
@@ -309,19 +330,22 @@ def _horizon(env: Env, name: str, given: int | None) -> int:
         layer = layer.env
     if given is None and not limits:
         raise InputError(
-            f"{name} does not say how long an episode is at most (no TimeLimit, no max_episode_steps): "
-            "give --horizon (in Python: horizon=...)."
+            f"{name} does not say how long an episode is at most (no TimeLimit, no "
+            "max_episode_steps): give --horizon (in Python: horizon=...)."
         )
     if given is not None and limits and given > min(limits):
         raise InputError(
-            f"horizon = {given}, but {name} itself cuts episodes after {min(limits)} steps: give a horizon of at most "
-            "that, or take the limit off the environment."
+            f"horizon = {given}, but {name} itself cuts episodes after {min(limits)} steps: give a "
+            "horizon of at most that, or take the limit off the environment."
         )
     return int(given if given is not None else min(limits))
 
 
-def _names(env: Env, name: str, given: tuple[str, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names of observation columns and of action columns or choices: given, the environment's own, or numbered."""
+def _names(
+    env: Env, name: str, given: tuple[str, ...] | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of observation columns and of action columns or choices:
+    given, the environment's own, or numbered."""
     space = env.observation_space
     width = _width(space)
     acts = _width(env.action_space)
@@ -336,8 +360,9 @@ def _names(env: Env, name: str, given: tuple[str, ...] | None) -> tuple[tuple[st
         return tuple(f"obs[{i}]" for i in range(width)), numbered
     if len(given) not in (width, width + acts) or len(set(given)) != len(given):
         raise InputError(
-            f"{name}: expected {width} different names (observations), or {width + acts} (and actions), "
-            f"{whose} has {len(given)}: {', '.join(given[:8])}{', ...' if len(given) > 8 else ''}."
+            f"{name}: expected {width} different names (observations), or {width + acts} (and "
+            f"actions), {whose} has {len(given)}: "
+            f"{', '.join(given[:8])}{', ...' if len(given) > 8 else ''}."
         )
     return given[:width], given[width:] or numbered
 
@@ -349,7 +374,10 @@ def _width(space: Any) -> int:
 
 
 def _try_out(env: Env, name: str) -> float:
-    """Seconds that a step takes: the median of a few with random actions. What is wrong with `env` shows here."""
+    """Seconds that a step takes: the median of a few with random actions.
+
+    What is wrong with `env` shows here.
+    """
     with blamed(f"reset(seed=0) of {name}"):
         env.action_space.seed(0)
         answer = env.reset(seed=0)

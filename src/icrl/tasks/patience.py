@@ -54,4 +54,7 @@ def _ring(number: int, frame: FrameType | None) -> None:
 
 def too_long(seconds: float) -> str:
     """What is said of an environment that hangs."""
-    return f"did not come to an end within {seconds:g} s: mend it, or allow it more time with --env-timeout."
+    return (
+        f"did not come to an end within {seconds:g} s: mend it, or allow it more time with "
+        "--env-timeout."
+    )

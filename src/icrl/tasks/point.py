@@ -1,4 +1,5 @@
-"""Point: a kinematic robot paid for circling clockwise, to which the Ant's constraint is transferred (Section 4.2)."""
+"""Point: a kinematic robot paid for circling clockwise,
+to which the Ant's constraint is transferred (Section 4.2)."""
 
 import gymnasium as gym
 import numpy as np
@@ -21,7 +22,8 @@ ACTION_NAMES = ("advance", "turn")
 
 
 def move(pose: FloatArray, actions: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Turn, then advance. pose = (x, y, φ) [E, 3], actions = (advance, turn) [E, 2] -> new pose [E, 3], reward [E].
+    """Turn, then advance. pose = (x, y, φ) [E, 3], actions = (advance, turn)
+    [E, 2] -> new pose [E, 3], reward [E].
 
     φ' = φ + a₁, dx = cos(φ') a₀, dy = sin(φ') a₀, x' = clip(x + dx), y' = clip(y + dy),
     r = (y' dx − x' dy) / (1 + |√(x'² + y'²) − 10|): clockwise motion is positive.
@@ -39,7 +41,11 @@ class PointEnv(BatchedEnv):
     """E points; each starts at the origin, heading along x."""
 
     def __init__(
-        self, num_envs: int, *, autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP, horizon: int = HORIZON
+        self,
+        num_envs: int,
+        *,
+        autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
+        horizon: int = HORIZON,
     ) -> None:
         super().__init__(
             num_envs=num_envs,
@@ -93,7 +99,11 @@ class PointEnv(BatchedEnv):
             draw.line([pixel(*xy) for xy in trail.tolist()], fill=(40, 90, 200), width=2)
         x, y, heading = self.pose[index].tolist()
         draw.ellipse(disc(x, y, 0.45), fill=(20, 40, 120))
-        draw.line([pixel(x, y), pixel(x + np.cos(heading), y + np.sin(heading))], fill=(20, 40, 120), width=3)
+        draw.line(
+            [pixel(x, y), pixel(x + np.cos(heading), y + np.sin(heading))],
+            fill=(20, 40, 120),
+            width=3,
+        )
         return np.asarray(image).copy()
 
 
@@ -109,7 +119,9 @@ def point() -> Scenario:
         horizon=HORIZON,
         description="A point on a plane, paid for moving clockwise around a circle of radius 10.",
     )
-    return Scenario(task=task, violates=truth.point_wall, constraint="x <= -3 is forbidden", demos="point.npz")
+    return Scenario(
+        task=task, violates=truth.point_wall, constraint="x <= -3 is forbidden", demos="point.npz"
+    )
 
 
 def _observation_space() -> gym.spaces.Box:

@@ -1,4 +1,5 @@
-"""Every scenario by name: a plain dict of lazily imported factories, so that listing them imports no simulator.
+"""Every scenario by name: a plain dict of lazily imported factories,
+so that listing them imports no simulator.
 
 Any other name is that of a user's own environment: a registered Gymnasium id, or `module:function`.
 """
@@ -20,11 +21,13 @@ SCENARIOS: dict[str, str] = {
     "point": "icrl.tasks.point:point",
     **{FAMILY + name: "icrl.tasks.shapes.scenarios:make_shape" for name in NAMES},
 }
-"""Name -> module:function. Those of the family `shapes/` are made by one function, which is given the name."""
+"""Name -> module:function. Those of the family `shapes/` are made by one function,
+which is given the name."""
 
 
 def make_scenario(name: str, options: EnvOptions | None = None) -> Scenario:
-    """The scenario of that name: one of ours, or, with its truth unknown, a user's own environment."""
+    """The scenario of that name: one of ours, or, with its truth unknown,
+    a user's own environment."""
     if name in SCENARIOS:
         if options not in (None, EnvOptions()):
             raise InputError(
@@ -42,7 +45,10 @@ def make_scenario(name: str, options: EnvOptions | None = None) -> Scenario:
 
     if not is_own_name(name):
         error = unknown_name("task", name, [*SCENARIOS, *close_ids(name)])
-        raise InputError(f"{error} An environment of your own is named by its Gymnasium id, or as module:function.")
+        raise InputError(
+            f"{error} An environment of your own is named by its Gymnasium id, or as "
+            "module:function."
+        )
     return Scenario(task=make_own_task(name, options))
 
 
@@ -54,7 +60,8 @@ def make_task(
     processes: int | None = None,
     env_timeout: float | None = 600.0,
 ) -> Task:
-    """What a learner may see of a task of ours, of any registered Gymnasium id, or of `module:function`."""
+    """What a learner may see of a task of ours, of any registered Gymnasium id,
+    or of `module:function`."""
     if feature_names is None:
         names = None
     else:

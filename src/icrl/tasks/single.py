@@ -1,4 +1,5 @@
-"""`SingleEnv`: one environment of ours as a plain `gymnasium.Env`, for the tools and libraries that expect one."""
+"""`SingleEnv`: one environment of ours as a plain `gymnasium.Env`,
+for the tools and libraries that expect one."""
 
 from typing import Any
 
@@ -12,13 +13,15 @@ from icrl.types import AnyArray
 
 
 class SingleEnv(gym.Env[AnyArray, AnyArray]):
-    """A `BatchedEnv` of one, without its leading axis; the horizon is part of it, so it needs no `TimeLimit`."""
+    """A `BatchedEnv` of one, without its leading axis;
+    the horizon is part of it, so it needs no `TimeLimit`."""
 
     def __init__(self, batched: BatchedEnv) -> None:
         if batched.num_envs != 1 or batched.autoreset_mode is not AutoresetMode.DISABLED:
             raise InputError(
-                f"expected one environment that is reset by its caller, got num_envs={batched.num_envs} with "
-                f"{batched.autoreset_mode}: make it with task.make_env(1)."
+                "expected one environment that is reset by its caller, got "
+                f"num_envs={batched.num_envs} with {batched.autoreset_mode}: make it with "
+                "task.make_env(1)."
             )
         self.batched = batched
         self.observation_space = batched.single_observation_space
@@ -35,8 +38,11 @@ class SingleEnv(gym.Env[AnyArray, AnyArray]):
         return observations[0], {}
 
     def step(self, action: AnyArray) -> tuple[AnyArray, float, bool, bool, dict[str, Any]]:
-        """One step: observation [o], reward, terminated, truncated, info (names without the vector env's masks)."""
-        observations, rewards, terminated, truncated, infos = self.batched.step(np.asarray(action)[None])
+        """One step: observation [o], reward, terminated, truncated,
+        info (names without the vector env's masks)."""
+        observations, rewards, terminated, truncated, infos = self.batched.step(
+            np.asarray(action)[None]
+        )
         info = {name: values[0] for name, values in infos.items() if not name.startswith("_")}
         return observations[0], float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
 

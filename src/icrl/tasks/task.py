@@ -1,4 +1,7 @@
-"""`Task`: what a learner may see. `Scenario`: a task and the truth about it, for the evaluator and the expert."""
+"""`Task`: what a learner may see.
+
+`Scenario`: a task and the truth about it, for the evaluator and the expert.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +14,8 @@ from icrl.types import AnyArray, BoolArray, Violation
 
 
 def truth_unknown(observations: AnyArray, actions: AnyArray) -> BoolArray:
-    """Stands where the true constraint would, of a task whose truth nobody has told: it cannot be asked."""
+    """Stands where the true constraint would,
+    of a task whose truth nobody has told: it cannot be asked."""
     raise InputError(
         "the true constraint of this task is not known: only what needs no truth can be done. "
         "If you know it, give it to: icrl evaluate DIR --truth module:function"
@@ -20,12 +24,14 @@ def truth_unknown(observations: AnyArray, actions: AnyArray) -> BoolArray:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A nominal simulator M with a known reward and named features; it knows nothing of the constraint."""
+    """A nominal simulator M with a known reward and named features;
+    it knows nothing of the constraint."""
 
     name: str
     make_env: Callable[[int], VectorEnv]
     """num_envs -> a vector env whose autoreset is disabled: the caller resets ended episodes with
-    `env.reset(options={"reset_mask": mask})`, so the observation that `step` returns is always the true next state."""
+    `env.reset(options={"reset_mask": mask})`, so the observation that `step` returns is always the
+    true next state."""
     observation_space: gym.spaces.Box
     """Of one environment: shape [o]."""
     action_space: gym.spaces.Box | gym.spaces.Discrete
@@ -49,15 +55,19 @@ class Task:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of what a constraint may look at: the observation, then the action (one-hot when discrete)."""
+        """Names of what a constraint may look at:
+        the observation, then the action (one-hot when discrete)."""
         return self.observation_names + self.action_names
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """The constrained world M^C: a task plus the true constraint. A learner is only ever given `.task`.
+    """The constrained world M^C: a task plus the true constraint.
 
-    The truth about a user's own environment may be unknown: then `truth_known` is False and `violates` cannot be asked.
+    A learner is only ever given `.task`.
+
+    The truth about a user's own environment may be unknown: then `truth_known` is False and
+    `violates` cannot be asked.
     """
 
     task: Task

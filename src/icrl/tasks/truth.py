@@ -1,7 +1,9 @@
-"""The true constraints: the only place where they are written down. Nothing that learns imports this module.
+"""The true constraints: the only place where they are written down.
 
-Each function takes raw pairs (s, a): observations [..., o], actions [..., a] (or [...] when discrete), and returns
-[...] booleans: True where the pair is forbidden.
+Nothing that learns imports this module.
+
+Each function takes raw pairs (s, a): observations [..., o], actions [..., a] (or [...] when
+discrete), and returns [...] booleans: True where the pair is forbidden.
 """
 
 import numpy as np

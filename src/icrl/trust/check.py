@@ -29,12 +29,17 @@ REMEDIES = {
     "enough demonstrations": "more demonstrations, recorded as these were",
     "evidence": "demonstrations of a better expert, or scouts that are trained for longer",
     "wall": "demonstrations between the ones there are and the wall",
-    "judges": "a fresh agent that is trained under ζ for longer (--judge) and earns what the demonstrations earn",
+    "judges": (
+        "a fresh agent that is trained under ζ for longer (--judge) and earns what the "
+        "demonstrations earn"
+    ),
     "coverage": "demonstrations near what ζ forbids, on the allowed side of it",
     "other seeds": "runs with other seeds that agree",
     "returns": "an agent trained for longer, or demonstrations of a better expert",
     "rivals": "demonstrations that keep one of the rivals and break the other",
-    "elsewhere": "demonstrations that go there, or the word of somebody who knows that nothing forbids it",
+    "elsewhere": (
+        "demonstrations that go there, or the word of somebody who knows that nothing forbids it"
+    ),
 }
 """By the name of a check: what would answer it."""
 
@@ -50,12 +55,16 @@ class Verdict(NamedTuple):
         for level in (Level.bad, Level.care, Level.unknown):
             for check in self.checks:
                 if check.level is level:
-                    return f"{REMEDIES.get(check.name, 'more demonstrations, and other seeds')} ({check.name})"
+                    return (
+                        f"{REMEDIES.get(check.name, 'more demonstrations, and other seeds')} "
+                        f"({check.name})"
+                    )
         return "a demonstration that enters what ζ forbids"
 
     @property
     def text(self) -> str:
-        """`do not trust it` if any check is bad; `trust it` if all were made and are good; `with care` otherwise."""
+        """`do not trust it` if any check is bad; `trust it` if all were made and are good;
+        `with care` otherwise."""
         levels = {check.level for check in self.checks}
         if Level.bad in levels:
             return "do not trust it"
@@ -66,5 +75,8 @@ class Verdict(NamedTuple):
         return {
             "verdict": self.text,
             "would_change": self.would_change,
-            "checks": {c.name: {"level": c.level.value, "reason": c.reason, **c.numbers} for c in self.checks},
+            "checks": {
+                c.name: {"level": c.level.value, "reason": c.reason, **c.numbers}
+                for c in self.checks
+            },
         }

@@ -1,8 +1,9 @@
 """Coverage: where neither expert nor agent went, ζ is a guess.
 
-Only features that matter to ζ count (shuffling them flips its judgements). They span a box: the range of the data in
-each. Points drawn evenly from the box are *near data* if some recorded pair is as close as recorded pairs usually are
-to one another (the 95 % quantile of the distance from one half of the pairs to the other, in units of deviations).
+Only features that matter to ζ count (shuffling them flips its judgements). They span a box: the
+range of the data in each. Points drawn evenly from the box are *near data* if some recorded pair is
+as close as recorded pairs usually are to one another (the 95 % quantile of the distance from one
+half of the pairs to the other, in units of deviations).
 """
 
 from typing import NamedTuple
@@ -35,7 +36,8 @@ class FeatureRange(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """How much of what ζ says rests on data; shares are None where there is nothing to take a share of."""
+    """How much of what ζ says rests on data;
+    shares are None where there is nothing to take a share of."""
 
     ranges: tuple[FeatureRange, ...]
     box: float | None
@@ -47,9 +49,12 @@ class Coverage(NamedTuple):
 
 
 def measure_coverage(constraint: LearnedConstraint, judged: Judged) -> Coverage:
-    """Draw probes from the box of the (at most three) numbers that matter most, and see which lie near data."""
+    """Draw probes from the box of the (at most three) numbers that matter most,
+    and see which lie near data."""
     shares = np.where(judged.choices | judged.flags, 0.0, influence(constraint, judged))
-    order = [int(i) for i in np.argsort(-shares, kind="stable") if shares[i] >= MATTERS][:_MOST_FEATURES]
+    order = [int(i) for i in np.argsort(-shares, kind="stable") if shares[i] >= MATTERS][
+        :_MOST_FEATURES
+    ]
     if not order:
         return Coverage((), None, None, None)
     rng = np.random.default_rng(0)
@@ -59,7 +64,9 @@ def measure_coverage(constraint: LearnedConstraint, judged: Judged) -> Coverage:
     scale = np.maximum(points.std(axis=0), 1e-12)
     near = near_data(probes / scale, points[rng.permutation(len(points))[:_POINTS]] / scale)
     chosen = rng.integers(0, len(points), _PROBES)
-    pairs = Pairs(observations=judged.pairs.observations[chosen], actions=judged.pairs.actions[chosen])
+    pairs = Pairs(
+        observations=judged.pairs.observations[chosen], actions=judged.pairs.actions[chosen]
+    )
     for place, feature in enumerate(order):
         pairs = with_feature(constraint.features, pairs, feature, probes[:, place])
     forbidden = ~constraint.is_feasible(pairs.observations, pairs.actions)
@@ -71,7 +78,8 @@ def measure_coverage(constraint: LearnedConstraint, judged: Judged) -> Coverage:
 
 
 def near_data(probes: FloatArray, points: FloatArray) -> BoolArray:
-    """[p]: min_j |probe − point_j| <= r, r the 95 % quantile of that distance between two halves of the points.
+    """[p]: min_j |probe − point_j| <= r, r the 95 % quantile of that distance between
+    two halves of the points.
 
     Shapes: [p, d], [m, d] -> [p].
     """
@@ -92,13 +100,25 @@ def check_coverage(coverage: Coverage) -> Check:
         return Check(
             NAME,
             Level.good,
-            "no number matters to ζ beyond choices of an action and states that are or are not: nothing to cover",
+            "no number matters to ζ beyond choices of an action and states that are or are not: "
+            "nothing to cover",
             numbers,
         )
-    names = ", ".join(f"{part.name} from {part.low:.3g} to {part.high:.3g}" for part in coverage.ranges)
+    names = ", ".join(
+        f"{part.name} from {part.low:.3g} to {part.high:.3g}" for part in coverage.ranges
+    )
     if coverage.forbidden is None:
-        return Check(NAME, Level.care, f"within the data ({names}) ζ forbids nothing; beyond it is a guess", numbers)
-    gaps = [f"{part.gap[0]:.3g} < {part.name} < {part.gap[1]:.3g}" for part in coverage.ranges if part.gap]
+        return Check(
+            NAME,
+            Level.care,
+            f"within the data ({names}) ζ forbids nothing; beyond it is a guess",
+            numbers,
+        )
+    gaps = [
+        f"{part.gap[0]:.3g} < {part.name} < {part.gap[1]:.3g}"
+        for part in coverage.ranges
+        if part.gap
+    ]
     nobody = f"; nobody was seen at {', '.join(gaps)}" if gaps else ""
     reason = (
         f"of what ζ forbids within {names}, {coverage.forbidden:.0%} lies near data "

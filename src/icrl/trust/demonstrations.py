@@ -1,8 +1,10 @@
-"""What demonstrations say of a rule that was found: their own, those left out, and whether there are enough.
+"""What demonstrations say of a rule that was found:
+their own, those left out, and whether there are enough.
 
-The wall stands as near to demonstrations as they bear, so one that was left out often lies just beyond it: experts have
-set-points of their own. That is a hair's breadth, and caution moves it. A demonstration that lies deep in what ζ would
-then forbid, towards the evidence, is another matter: it refutes the rule.
+The wall stands as near to demonstrations as they bear, so one that was left out often lies just
+beyond it: experts have set-points of their own. That is a hair's breadth, and caution moves it. A
+demonstration that lies deep in what ζ would then forbid, towards the evidence, is another matter:
+it refutes the rule.
 """
 
 from typing import Any
@@ -29,7 +31,8 @@ SOME_DEEP = 0.1
 MANY_DEEP = 0.3
 """Shares of demonstrations that lie so deep, above which there is care, and refutation."""
 STRAYS = 0.1
-"""Of the data's range: where the median demonstration strays further from all others, there are too few."""
+"""Of the data's range: where the median demonstration strays further from all
+others, there are too few."""
 
 
 def check_demonstrations(constraint: LearnedConstraint, record: Record, space: Space) -> Check:
@@ -39,17 +42,25 @@ def check_demonstrations(constraint: LearnedConstraint, record: Record, space: S
     own = float(np.mean(infeasible.any(axis=1)))
     steps = float(infeasible.sum() / demos.num_steps)
     number = demos.num_trajectories
-    numbers: dict[str, Any] = {"demo_steps_infeasible": steps, "demos_touched": own, "episodes": number}
+    numbers: dict[str, Any] = {
+        "demo_steps_infeasible": steps,
+        "demos_touched": own,
+        "episodes": number,
+    }
     if own > OWN:
-        reason = f"ζ forbids a part of {own:.0%} of its own demonstrations ({steps:.1%} of their steps)"
+        reason = (
+            f"ζ forbids a part of {own:.0%} of its own demonstrations ({steps:.1%} of their steps)"
+        )
         return Check(NAME, Level.bad, reason, numbers)
     if number < 2:
-        return Check(NAME, Level.unknown, "with one demonstrated episode it cannot be known", numbers)
+        return Check(
+            NAME, Level.unknown, "with one demonstrated episode it cannot be known", numbers
+        )
     touched, deep = _left_out(space, _evidence_distance(record, space))
     numbers |= {"left_out_touched": touched, "left_out_deep": deep}
     reason = (
-        f"left out, {touched:.0%} of {number} demonstrations would lie beyond the wall, {deep:.0%} of them all deep "
-        "(more than half-way to the evidence)"
+        f"left out, {touched:.0%} of {number} demonstrations would lie beyond the wall, {deep:.0%} "
+        "of them all deep (more than half-way to the evidence)"
     )
     if own > 0:
         reason = f"ζ forbids a part of {own:.0%} of its own demonstrations; {reason}"
@@ -62,7 +73,8 @@ def check_demonstrations(constraint: LearnedConstraint, record: Record, space: S
 
 
 def _evidence_distance(record: Record, space: Space) -> float:
-    """How far from demonstrations out-earning scouts go: the median, by weight, of their farthest steps."""
+    """How far from demonstrations out-earning scouts go:
+    the median, by weight, of their farthest steps."""
     scouts = record.of(Phase.scout)
     steps = record.steps_of(scouts)
     if not steps.any():
@@ -78,10 +90,11 @@ def _evidence_distance(record: Record, space: Space) -> float:
 
 
 def _left_out(space: Space, evidence: float) -> tuple[float, float]:
-    """Shares of demonstrations that would lie beyond the wall, were they left out; and deep beyond it.
+    """Shares of demonstrations that would lie beyond the wall,
+    were they left out; and deep beyond it.
 
-    Without one demonstration what is forbidden grows to as near as the others are: it takes in a step that is further
-    from the others than from what is forbidden now.
+    Without one demonstration what is forbidden grows to as near as the others are: it takes in a
+    step that is further from the others than from what is forbidden now.
     """
     forbidden = space.forbidden()
     if not len(forbidden):
@@ -111,12 +124,21 @@ def check_enough(space: Space) -> Check:
         chosen = rng.permutation(names)[:number]
         apart = _per_demonstration(space, space.held_out(chosen))
         strays[number] = float(np.median(apart[np.isin(names, chosen)]))
-    numbers = {"demonstrations": len(names), "strays": {str(number): stray for number, stray in strays.items()}}
+    numbers = {
+        "demonstrations": len(names),
+        "strays": {str(number): stray for number, stray in strays.items()},
+    }
     if len(names) < FEW:
-        reason = f"{len(names)} demonstrations cannot hold each other to account: at least {FEW}, better 20"
+        reason = (
+            f"{len(names)} demonstrations cannot hold each other to account: at least {FEW}, "
+            "better 20"
+        )
         return Check(ENOUGH, Level.care, reason, numbers)
     course = ", ".join(f"{stray:.1%} with {number}" for number, stray in strays.items())
-    reason = f"in ζ's features a demonstration strays from all others by (median, of the data's range) {course}"
+    reason = (
+        "in ζ's features a demonstration strays from all others by (median, of the data's range) "
+        f"{course}"
+    )
     if strays[len(names)] > STRAYS:
         return Check(ENOUGH, Level.care, f"{reason}: more are needed", numbers)
     return Check(ENOUGH, Level.good, reason, numbers)

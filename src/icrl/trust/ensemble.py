@@ -1,4 +1,5 @@
-"""Disagreement of seeds: what other runs of the same method, from the same demonstrations, say of the same pairs."""
+"""Disagreement of seeds: what other runs of the same method, from the same demonstrations,
+say of the same pairs."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,7 +13,8 @@ from icrl.types import Pairs
 
 NAME = "other seeds"
 GOOD, BAD = 0.05, 0.20
-"""Shares of pairs with any disagreement up to which, and above which, the seeds speak for and against ζ."""
+"""Shares of pairs with any disagreement up to which, and above which,
+the seeds speak for and against ζ."""
 
 
 class Disagreement(NamedTuple):
@@ -23,12 +25,14 @@ class Disagreement(NamedTuple):
     share: float
     """Of all pairs, the share on which the constraints do not all say the same."""
     forbidden_by_all: float | None
-    """Of the pairs that any constraint forbids, the share that all forbid; None: none forbids any."""
+    """Of the pairs that any constraint forbids, the share that all forbid;
+    None: none forbids any."""
     pairs: int
 
 
 def measure_disagreement(constraints: Sequence[LearnedConstraint], pairs: Pairs) -> Disagreement:
-    """Ask all constraints about the same pairs; they must look at the same kind of observation and action."""
+    """Ask all constraints about the same pairs;
+    they must look at the same kind of observation and action."""
     first = constraints[0].features
     for other in constraints[1:]:
         theirs = other.features
@@ -38,10 +42,12 @@ def measure_disagreement(constraints: Sequence[LearnedConstraint], pairs: Pairs)
             first.discrete,
         ):
             raise InputError(
-                f"the constraints of an ensemble must judge the same pairs: {first.num_observations} observations and "
-                f"{first.num_actions} actions here, {theirs.num_observations} and {theirs.num_actions} in another."
+                "the constraints of an ensemble must judge the same pairs: "
+                f"{first.num_observations} observations and {first.num_actions} actions here, "
+                f"{theirs.num_observations} and {theirs.num_actions} in another."
             )
-    votes = np.stack([~c.is_feasible(pairs.observations, pairs.actions) for c in constraints])  # [constraints, n]
+    # [constraints, n]
+    votes = np.stack([~c.is_feasible(pairs.observations, pairs.actions) for c in constraints])
     any_forbids, all_forbid = votes.any(axis=0), votes.all(axis=0)
     total = int(any_forbids.sum())
     return Disagreement(
@@ -55,10 +61,15 @@ def measure_disagreement(constraints: Sequence[LearnedConstraint], pairs: Pairs)
 def check_ensemble(disagreement: Disagreement | None) -> Check:
     """Do other seeds say the same?"""
     if disagreement is None:
-        reason = "one seed cannot say how much is chance: make runs with other --seed, and give them with --others"
+        reason = (
+            "one seed cannot say how much is chance: make runs with other --seed, and give them "
+            "with --others"
+        )
         return Check(NAME, Level.unknown, reason, {})
     share, by_all = disagreement.share, disagreement.forbidden_by_all
     level = Level.good if share <= GOOD else Level.bad if share > BAD else Level.care
     common = "" if by_all is None else f"; of what any of them forbids, all forbid {by_all:.0%}"
-    reason = f"{disagreement.constraints} seeds disagree on {share:.1%} of the recorded pairs{common}"
+    reason = (
+        f"{disagreement.constraints} seeds disagree on {share:.1%} of the recorded pairs{common}"
+    )
     return Check(NAME, level, reason, dict(disagreement._asdict()))

@@ -1,6 +1,7 @@
 """A fresh agent under ζ, trained now: the one question to a rule that no record answers.
 
-It knows the task's reward and ζ, and nothing of demonstrations. Its cost is stated in environment steps.
+It knows the task's reward and ζ, and nothing of demonstrations.
+Its cost is stated in environment steps.
 """
 
 import dataclasses
@@ -45,7 +46,9 @@ def train_judge(
     """Train one for so many steps with the settings of the run."""
     least = forward_steps(config.forward) + _SAMPLED * task.horizon
     if steps < least:
-        raise InputError(f"a fresh judge needs at least {least} environment steps here, got --judge {steps}.")
+        raise InputError(
+            f"a fresh judge needs at least {least} environment steps here, got --judge {steps}."
+        )
     cost = constraint.cost
     settings = dataclasses.replace(forward_alone(config), steps=steps, num_samples=_SAMPLED)
     last = train_under(Pressure(cost=cost), task, settings, seed, on_progress=on_progress)

@@ -1,8 +1,10 @@
-"""Held-out demonstrations judged infeasible: the cross-validated false-alarm rate, agents held fixed.
+"""Held-out demonstrations judged infeasible:
+the cross-validated false-alarm rate, agents held fixed.
 
-Demonstrations are split by episodes into k folds; ζ is fitted again to the others (`refit.py`) and judges the fold.
-Steps of one episode resemble each other, so the episode is the unit: intervals are over episodes. A refit to all
-demonstrations is the control: if that does not say what the run's ζ says, refits tell nothing about it.
+Demonstrations are split by episodes into k folds; ζ is fitted again to the others (`refit.py`) and
+judges the fold. Steps of one episode resemble each other, so the episode is the unit: intervals are
+over episodes. A refit to all demonstrations is the control: if that does not say what the run's ζ
+says, refits tell nothing about it.
 """
 
 import math
@@ -25,7 +27,8 @@ FOLDS = 5
 REPRODUCED = 0.9
 """Balanced agreement with the run's ζ that a refit to all demonstrations must reach."""
 GOOD, BAD = 0.02, 0.10
-"""Rates of infeasible steps up to which, and above which, held-out demonstrations speak for and against ζ."""
+"""Rates of infeasible steps up to which, and above which,
+held-out demonstrations speak for and against ζ."""
 _RESAMPLES, _Z95 = 2_000, 1.959964
 
 
@@ -52,7 +55,8 @@ class Alarms(NamedTuple):
         return int(np.sum(self.rates > 0))
 
     def alarmed_interval(self) -> tuple[float, float]:
-        """95 % Wilson interval of the share of episodes with any infeasible step: it has a width at 0 of N too."""
+        """95 % Wilson interval of the share of episodes with any infeasible step:
+        it has a width at 0 of N too."""
         n = len(self.rates)
         share = self.alarmed / n
         middle = (share + _Z95**2 / (2 * n)) / (1 + _Z95**2 / n)
@@ -62,14 +66,19 @@ class Alarms(NamedTuple):
 
 def alarms(constraint: LearnedConstraint, trajectories: Trajectories) -> Alarms:
     """The share of infeasible steps of each episode."""
-    infeasible = ~constraint.is_feasible(trajectories.observations, trajectories.actions) & trajectories.mask
+    infeasible = (
+        ~constraint.is_feasible(trajectories.observations, trajectories.actions) & trajectories.mask
+    )
     return Alarms(infeasible.sum(axis=1) / trajectories.lengths)
 
 
 def held_out_alarms(
-    demos: Demonstrations, refit: Refit, on_fold: Callable[[int, int], None] = lambda done, fits: None
+    demos: Demonstrations,
+    refit: Refit,
+    on_fold: Callable[[int, int], None] = lambda done, fits: None,
 ) -> Alarms:
-    """Every episode judged by a ζ that was fitted to the other folds; `on_fold(done, fits)` after each.
+    """Every episode judged by a ζ that was fitted to the other folds;
+    `on_fold(done, fits)` after each.
 
     The control is counted as the first of the fits.
     """
@@ -85,29 +94,46 @@ def held_out_alarms(
     return Alarms(rates)
 
 
-def reproduction(constraint: LearnedConstraint, control: LearnedConstraint, judged: Judged) -> float:
-    """Balanced agreement of the control with the run's ζ on the recorded pairs (plain where ζ judges all alike)."""
+def reproduction(
+    constraint: LearnedConstraint, control: LearnedConstraint, judged: Judged
+) -> float:
+    """Balanced agreement of the control with the run's ζ on the recorded pairs
+    (plain where ζ judges all alike)."""
     said = ~control.is_feasible(judged.pairs.observations, judged.pairs.actions)
     kinds = [kind for kind in (judged.forbidden, ~judged.forbidden) if kind.any()]
     return float(np.mean([np.mean(said[kind] == judged.forbidden[kind]) for kind in kinds]))
 
 
-def check_held_out(constraint: LearnedConstraint, demos: Demonstrations, held_out: Alarms | None, why: str) -> Check:
-    """Are demonstrations that ζ was not held to judged infeasible? `why` says why that is not known, if it is not."""
+def check_held_out(
+    constraint: LearnedConstraint, demos: Demonstrations, held_out: Alarms | None, why: str
+) -> Check:
+    """Are demonstrations that ζ was not held to judged infeasible?
+
+    `why` says why that is not known, if it is not.
+    """
     own = alarms(constraint, demos.trajectories).rate
     numbers = {"demo_steps_infeasible": own}
     if held_out is None:
         level = Level.bad if own > BAD else Level.unknown
-        return Check(NAME, level, f"{why}; of its own demonstrations' steps ζ forbids {own:.1%}", numbers)
+        return Check(
+            NAME, level, f"{why}; of its own demonstrations' steps ζ forbids {own:.1%}", numbers
+        )
     low, high = held_out.interval()
     n = len(held_out.rates)
     episodes_low, episodes_high = held_out.alarmed_interval()
-    level = Level.bad if held_out.rate > BAD else Level.good if held_out.rate <= GOOD and high <= BAD else Level.care
+    level = (
+        Level.bad
+        if held_out.rate > BAD
+        else Level.good
+        if held_out.rate <= GOOD and high <= BAD
+        else Level.care
+    )
     if own > BAD:
         level = Level.bad
     reason = (
-        f"{held_out.rate:.1%} of held-out steps judged infeasible (95 % interval {low:.1%} to {high:.1%}; refits of ζ, "
-        f"agents held fixed), in {held_out.alarmed} of {n} episodes ({episodes_low:.0%} to {episodes_high:.0%})"
+        f"{held_out.rate:.1%} of held-out steps judged infeasible (95 % interval {low:.1%} to "
+        f"{high:.1%}; refits of ζ, agents held fixed), in {held_out.alarmed} of {n} episodes "
+        f"({episodes_low:.0%} to {episodes_high:.0%})"
     )
     numbers |= {
         "held_out_steps_infeasible": held_out.rate,

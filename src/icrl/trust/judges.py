@@ -1,8 +1,10 @@
-"""What fresh agents under ζ earn, which no demonstration helps: the run's own judges, and one that is trained now.
+"""What fresh agents under ζ earn, which no demonstration helps:
+the run's own judges, and one that is trained now.
 
-The agent that is handed out begins as a clone of the demonstrations: that it keeps a rule says little of ζ. A judge
-knows reward and ζ alone. If it out-earns the demonstrations, something that held the expert back is missing from ζ; if
-it earns next to nothing, ζ forbids the way, or the judge was not trained for long enough.
+The agent that is handed out begins as a clone of the demonstrations: that it keeps a rule says
+little of ζ. A judge knows reward and ζ alone. If it out-earns the demonstrations, something that
+held the expert back is missing from ζ; if it earns next to nothing, ζ forbids the way, or the judge
+was not trained for long enough.
 """
 
 from typing import Any, NamedTuple
@@ -49,31 +51,52 @@ def judge_of_card(constraint: LearnedConstraint) -> Judged | None:
 
 
 def check_judges(
-    constraint: LearnedConstraint, demos: Demonstrations | None, judged: Judged | None, elsewhere: bool | None
+    constraint: LearnedConstraint,
+    demos: Demonstrations | None,
+    judged: Judged | None,
+    elsewhere: bool | None,
 ) -> Check:
-    """Does a fresh agent under ζ earn what the demonstrations earn? `elsewhere`: it goes where none of them was."""
+    """Does a fresh agent under ζ earn what the demonstrations earn?
+
+    `elsewhere`: it goes where none of them was.
+    """
     if not forbids_anything(constraint):
         return Check(NAME, Level.good, "ζ forbids nothing: scouts are its judges", {})
     if judged is None:
-        reason = "no agent without help from demonstrations was trained under this ζ: --judge trains one"
+        reason = (
+            "no agent without help from demonstrations was trained under this ζ: --judge trains one"
+        )
         return Check(NAME, Level.unknown, reason, {})
-    numbers: dict[str, Any] = {"judge_return": judged.mean_return, "judge_steps_infeasible": judged.forbidden}
+    numbers: dict[str, Any] = {
+        "judge_return": judged.mean_return,
+        "judge_steps_infeasible": judged.forbidden,
+    }
     if judged.steps is not None:
         numbers["judge_trained"] = judged.steps
     if demos is None or not demos.has_rewards:
         return Check(NAME, Level.unknown, "what the demonstrations earn is unknown", numbers)
     by = compared(judged.mean_return, demos)
     numbers |= {"judge_difference": by.share, "judge_deviations": by.deviations}
-    said = f"a fresh agent under ζ, whom no demonstration helped, earns {judged.mean_return:,.1f} ({by.share:+.0%})"
+    said = (
+        f"a fresh agent under ζ, whom no demonstration helped, earns {judged.mean_return:,.1f} "
+        f"({by.share:+.0%})"
+    )
     if judged.steps is not None:
         said += f" after {judged.steps:,} steps of training"
     if by.share > MORE and by.deviations > 1.0 and elsewhere:
         reason = f"{said} and goes where no demonstration was: it found a way past ζ that pays"
         return Check(NAME, Level.bad, reason, numbers)
     if by.share > MORE and by.deviations > 1.0:
-        return Check(NAME, Level.care, f"{said}: it may have found a way past ζ, or is better than the expert", numbers)
+        return Check(
+            NAME,
+            Level.care,
+            f"{said}: it may have found a way past ζ, or is better than the expert",
+            numbers,
+        )
     if by.share < -NOTHING:
-        return Check(NAME, Level.care, f"{said}: ζ forbids too much, or it needs more training", numbers)
+        return Check(
+            NAME, Level.care, f"{said}: ζ forbids too much, or it needs more training", numbers
+        )
     if by.share < -2 * LOWER:
         return Check(NAME, Level.care, f"{said}: it shows little", numbers)
     return Check(NAME, Level.good, f"{said}: no way past ζ pays", numbers)

@@ -25,7 +25,14 @@ from icrl.trust.judges import check_judges, judge_of_card
 from icrl.trust.record import Record, record_of
 from icrl.trust.refit import find_refit
 from icrl.trust.returns import check_returns, compared, forbids_anything
-from icrl.trust.rule import Strange, check_elsewhere, check_rivals, last_judges, standing_of, strange_places
+from icrl.trust.rule import (
+    Strange,
+    check_elsewhere,
+    check_rivals,
+    last_judges,
+    standing_of,
+    strange_places,
+)
 from icrl.types import Trajectories
 from icrl.visited import VISITED, Visited, load_visited
 
@@ -52,14 +59,24 @@ def judge_run(
     on_fold: OnFold = lambda done, fits: None,
     judge: Fresh | None = None,
 ) -> Verdict:
-    """Every check that can be made of a run. `played`: fresh episodes of its agent; `others`: runs with other seeds
-    (None: those beside it); `judge`: a fresh agent that was trained under its ζ just now."""
+    """Every check that can be made of a run.
+
+    `played`: fresh episodes of its agent; `others`: runs with other seeds (None: those beside it);
+    `judge`: a fresh agent that was trained under its ζ just now.
+    """
     constraint = load_constraint(directory / CONSTRAINT)
     spec = RunDirectory(directory).spec()
     visited = load_visited(directory / VISITED) if (directory / VISITED).exists() else None
     judged = None if demos is None else judge_pairs(constraint, demos.trajectories, visited)
-    seeds = _ensemble(directory, constraint, judged, siblings(directory) if others is None else others)
-    if constraint.region is not None and demos is not None and visited is not None and spec.constraint is None:
+    seeds = _ensemble(
+        directory, constraint, judged, siblings(directory) if others is None else others
+    )
+    if (
+        constraint.region is not None
+        and demos is not None
+        and visited is not None
+        and spec.constraint is None
+    ):
         record = record_of(visited, demos, _phases(directory))
         return Verdict((*found_by_search(constraint, task, demos, record, played, judge), seeds))
     elsewhere = None
@@ -102,14 +119,18 @@ def found_by_search(
     nearest = None
     if standing is not None and standing.others:
         nearest = (standing.others[0].axes, standing.others[0].score)
-    checks = [check_demonstrations(constraint, record, space), check_evidence(constraint, record, nearest)]
+    checks = [
+        check_demonstrations(constraint, record, space),
+        check_evidence(constraint, record, nearest),
+    ]
     wall = check_wall(space)
     if wall is not None:
         checks.append(wall)
     if standing is not None:
         checks.append(check_rivals(standing))
     checks.append(check_judges(constraint, demos, judged, judges_elsewhere))
-    # of an empty ζ the evidence says whether something is missing: all that an agent does is elsewhere there
+    # of an empty ζ the evidence says whether something is missing:
+    # all that an agent does is elsewhere there
     missing = forbids_anything(constraint) and _plain(places[AGENT])
     checks.append(check_returns(constraint, played, demos, missing))
     checks.append(check_elsewhere(places, earns))
@@ -141,7 +162,11 @@ def siblings(directory: Path) -> list[Path]:
     own = RunDirectory(directory).config()
     found = []
     for path in sorted(directory.resolve().parent.iterdir()):
-        if path == directory.resolve() or not (path / CONFIG).exists() or not RunDirectory(path).finished:
+        if (
+            path == directory.resolve()
+            or not (path / CONFIG).exists()
+            or not RunDirectory(path).finished
+        ):
             continue
         config = RunDirectory(path).config()
         same = all(config.get(name) == own.get(name) for name in _SAME)
@@ -164,26 +189,37 @@ def _held_out(
     if spec.constraint is not None:
         return check_held_out(constraint, demos, None, "the constraint was learned elsewhere")
     if demos.trajectories.num_trajectories < 2:
-        return check_held_out(constraint, demos, None, "with one demonstrated episode it cannot be known")
+        return check_held_out(
+            constraint, demos, None, "with one demonstrated episode it cannot be known"
+        )
     refit = find_refit(spec.method, task, constraint, spec.config, visited)
     if refit is None:
         return check_held_out(constraint, demos, None, "the run kept no samples to fit ζ to again")
     on_fold(0, 1)
     agreement = reproduction(constraint, refit(demos), judged)
     if agreement < REPRODUCED:
-        why = f"ζ cannot be fitted again from what the run kept: a refit agrees with it on {agreement:.0%} (balanced)"
+        why = (
+            "ζ cannot be fitted again from what the run kept: a refit agrees with it on "
+            f"{agreement:.0%} (balanced)"
+        )
         return check_held_out(constraint, demos, None, why)
     return check_held_out(constraint, demos, held_out_alarms(demos, refit, on_fold), "")
 
 
-def _coverage(constraint: LearnedConstraint, judged: Judged | None, visited: Visited | None) -> Check:
+def _coverage(
+    constraint: LearnedConstraint, judged: Judged | None, visited: Visited | None
+) -> Check:
     if judged is None or visited is None:
-        missing = "the demonstrations are" if judged is None else "a record of where the agents went is"
+        missing = (
+            "the demonstrations are" if judged is None else "a record of where the agents went is"
+        )
         return Check("coverage", Level.unknown, f"{missing} not at hand", {})
     return check_coverage(measure_coverage(constraint, judged))
 
 
-def _ensemble(directory: Path, constraint: LearnedConstraint, judged: Judged | None, others: Sequence[Path]) -> Check:
+def _ensemble(
+    directory: Path, constraint: LearnedConstraint, judged: Judged | None, others: Sequence[Path]
+) -> Check:
     if judged is None or not others:
         return check_ensemble(None)
     loaded = []

@@ -1,4 +1,5 @@
-"""What a run recorded, as evidence: who made each episode, and how far it out-earns the demonstrations."""
+"""What a run recorded, as evidence: who made each episode,
+and how far it out-earns the demonstrations."""
 
 from dataclasses import dataclass
 
@@ -40,7 +41,8 @@ class Record:
 
     @property
     def weights(self) -> FloatArray:
-        """[E]: how much each episode needs explaining: ½ where it out-earns demonstrations by their deviation."""
+        """[E]: how much each episode needs explaining:
+        ½ where it out-earns demonstrations by their deviation."""
         clipped = np.clip(self.advantages, -25.0, 25.0)
         return np.asarray(1.0 / (1.0 + np.exp(-_STEEPNESS * (clipped - 1.0))))
 
@@ -62,17 +64,23 @@ class Record:
         """The largest mean advantage of a round of such agents; -inf: there is none."""
         chosen = self.of(*phases)
         rounds = np.unique(self.visited.rounds[chosen])
-        means = [float(np.mean(self.advantages[chosen & (self.visited.rounds == number)])) for number in rounds]
+        means = [
+            float(np.mean(self.advantages[chosen & (self.visited.rounds == number)]))
+            for number in rounds
+        ]
         return max(means, default=-np.inf)
 
     def space(self, constraint: LearnedConstraint) -> Space:
         """The space of a region, with demonstrations and these agents in it."""
-        values = feature_values(constraint.features, self.visited.observations, self.visited.actions)
+        values = feature_values(
+            constraint.features, self.visited.observations, self.visited.actions
+        )
         return space_of(constraint, self.demos, values)
 
 
 def record_of(visited: Visited, demos: Demonstrations, phases: dict[int, str]) -> Record:
-    """`phases` by round, as the run's metrics tell them; what they do not know is an agent like any other."""
+    """`phases` by round, as the run's metrics tell them;
+    what they do not know is an agent like any other."""
     returns = demos.trajectories.returns
     mean = float(np.mean(returns))
     scatter = max(float(np.std(returns)), _LEAST_SCATTER * abs(mean), 1e-9)

@@ -41,7 +41,8 @@ def find_refit(
         return lambda fold: infer(task, fold)
     if record.objective is None or visited is None:
         return None
-    if constraint.region is not None:  # of a rule that was found the record is asked (`demonstrations.py`)
+    # of a rule that was found the record is asked (`demonstrations.py`)
+    if constraint.region is not None:
         return None
     kept = visited
     objective = record.objective()

@@ -13,7 +13,8 @@ NAME = "returns"
 LOWER = 0.15
 """Earning this share less than the demonstrations is much less."""
 MORE = 0.15
-"""Earning this share more is more than chance: ζ may miss something, or the agent is better than the expert."""
+"""Earning this share more is more than chance:
+ζ may miss something, or the agent is better than the expert."""
 MUCH_MORE = 0.3
 """Earning this share more is no good sign."""
 DISOBEYS = 0.05
@@ -34,7 +35,9 @@ def compared(mean_return: float, demos: Demonstrations) -> Compared:
     returns = demos.trajectories.returns
     expert = float(np.mean(returns))
     scatter = max(float(np.std(returns)), 1e-9)
-    return Compared((mean_return - expert) / max(abs(expert), scatter), (mean_return - expert) / scatter)
+    return Compared(
+        (mean_return - expert) / max(abs(expert), scatter), (mean_return - expert) / scatter
+    )
 
 
 def forbids_anything(constraint: LearnedConstraint) -> bool:
@@ -45,13 +48,17 @@ def forbids_anything(constraint: LearnedConstraint) -> bool:
 
 
 def check_returns(
-    constraint: LearnedConstraint, played: Trajectories, demos: Demonstrations | None, elsewhere: bool | None
+    constraint: LearnedConstraint,
+    played: Trajectories,
+    demos: Demonstrations | None,
+    elsewhere: bool | None,
 ) -> Check:
     """Does the agent under ζ earn what the demonstrations do?
 
-    Much less: ζ forbids too much, or the agent is not trained. Much more: the expert was held back by something that is
-    missing from ζ, or the agent is merely better. `elsewhere`: it goes where no demonstration was, in features that ζ
-    ignores: then something is missing (None: nobody knows).
+    Much less: ζ forbids too much, or the agent is not trained. Much more: the expert was held
+    back by something that is missing from ζ, or the agent is merely better. `elsewhere`: it
+    goes where no demonstration was, in features that ζ ignores: then something is missing
+    (None: nobody knows).
     """
     forbidden = ~constraint.is_feasible(played.observations, played.actions) & played.mask
     disobeyed = float(forbidden.sum() / played.num_steps)
@@ -65,13 +72,29 @@ def check_returns(
     numbers |= {"demo_return": expert, "difference": ratio}
     said = f"the agent under ζ earns {agent:,.1f}, the demonstrations {expert:,.1f} ({ratio:+.0%})"
     if disobeyed > DISOBEYS:
-        reason = f"{said}, but {disobeyed:.0%} of its steps are infeasible: it does not obey ζ, so this says little"
+        reason = (
+            f"{said}, but {disobeyed:.0%} of its steps are infeasible: it does not obey ζ, so this "
+            "says little"
+        )
         return Check(NAME, Level.care, reason, numbers)
     if ratio > MUCH_MORE and elsewhere:
-        return Check(NAME, Level.bad, f"{said}, and goes where none of them was: something is missing from ζ", numbers)
+        return Check(
+            NAME,
+            Level.bad,
+            f"{said}, and goes where none of them was: something is missing from ζ",
+            numbers,
+        )
     if ratio > MORE:
-        reason = f"{said}: something may be missing from ζ, or the agent is merely better than the expert"
+        reason = (
+            f"{said}: something may be missing from ζ, or the agent is merely better than the "
+            "expert"
+        )
         return Check(NAME, Level.care, reason, numbers)
     if ratio < -LOWER:
-        return Check(NAME, Level.care, f"{said}: ζ forbids too much, or the agent needs more training", numbers)
+        return Check(
+            NAME,
+            Level.care,
+            f"{said}: ζ forbids too much, or the agent needs more training",
+            numbers,
+        )
     return Check(NAME, Level.good, f"{said}: neither too much nor too little is forbidden", numbers)

@@ -1,8 +1,8 @@
 """How far ahead of its rivals a rule is, and whether agents under it go where no demonstration was.
 
-Both put the question of the search (`search/`) again, to what the run recorded. A rule that is right may have close
-rivals, and an agent under it may have a style of its own: neither question refutes it. But a rule whose features
-explain next to nothing, or clearly less than others, is none.
+Both put the question of the search (`search/`) again, to what the run recorded. A rule that is
+right may have close rivals, and an agent under it may have a style of its own: neither question
+refutes it. But a rule whose features explain next to nothing, or clearly less than others, is none.
 """
 
 from typing import Any, NamedTuple
@@ -44,7 +44,8 @@ class Scored(NamedTuple):
 
     axes: str
     score: float
-    """Of the search; less the share of what agents earn beyond demonstrations that they keep under it, if known."""
+    """Of the search; less the share of what agents earn beyond demonstrations that
+    they keep under it, if known."""
 
 
 class Standing(NamedTuple):
@@ -57,14 +58,17 @@ class Standing(NamedTuple):
 
 
 def standing_of(constraint: LearnedConstraint, task: Task, record: Record) -> Standing | None:
-    """Scores by the card where it has them, and by the record; None: ζ was not found by search, or nothing was kept."""
+    """Scores by the card where it has them, and by the record;
+    None: ζ was not found by search, or nothing was kept."""
     search = constraint.card.get("search")
     parts = _episodes(record, record.of(Phase.scout))
     if constraint.region is None or not isinstance(search, dict) or parts is None:
         return None
     axes = _axes(task)
     weights = record.weights[record.of(Phase.scout)]
-    question = _question(axes, task, record.demos, parts, weights / max(float(weights.sum()), 1e-12))
+    question = _question(
+        axes, task, record.demos, parts, weights / max(float(weights.sum()), 1e-12)
+    )
     told = {rival.axes: rival for rival in rivals_of(constraint) if not rival.vetoed}
     own = None
     kept = 0.0
@@ -76,11 +80,18 @@ def standing_of(constraint: LearnedConstraint, task: Task, record: Record) -> St
             kept = told[name].kept or 0.0
             own = Scored(name, told[name].score * (1.0 - kept))
     # of a rival that no agent was asked to obey, as much is taken to be kept as of the rule
-    found = {name: rival.score * (1.0 - (kept if rival.kept is None else rival.kept)) for name, rival in told.items()}
+    found = {
+        name: rival.score * (1.0 - (kept if rival.kept is None else rival.kept))
+        for name, rival in told.items()
+    }
     if not told:  # a card that names none: those of the record
         for candidate in rank(question, sets_of(len(axes)))[:5]:
             found[_named(candidate.axes, axes)] = candidate.score
-    others = [Scored(name, value) for name, value in found.items() if own is None or not _part_of(name, own.axes)]
+    others = [
+        Scored(name, value)
+        for name, value in found.items()
+        if own is None or not _part_of(name, own.axes)
+    ]
     return Standing(own, tuple(sorted(others, key=lambda other: -other.score)))
 
 
@@ -90,8 +101,12 @@ def check_rivals(standing: Standing) -> Check:
     if standing.own is None:
         nearest = ""
         if standing.others:
-            nearest = f"; {standing.others[0].axes} came nearest (score {standing.others[0].score:.2f})"
-        return Check(NAME, Level.good, f"no rule is said to explain what agents do{nearest}", numbers)
+            nearest = (
+                f"; {standing.others[0].axes} came nearest (score {standing.others[0].score:.2f})"
+            )
+        return Check(
+            NAME, Level.good, f"no rule is said to explain what agents do{nearest}", numbers
+        )
     own = standing.own
     numbers["score"] = own.score
     said = f"a rule over {own.axes} explains the evidence with a score of {own.score:.2f}"
@@ -99,10 +114,20 @@ def check_rivals(standing: Standing) -> Check:
         return Check(NAME, Level.bad, f"{said}: no better than a style of agents", numbers)
     if standing.others and standing.others[0].score > own.score + CLEARLY:
         rival = standing.others[0]
-        return Check(NAME, Level.bad, f"{said}; one over {rival.axes} explains it better ({rival.score:.2f})", numbers)
+        return Check(
+            NAME,
+            Level.bad,
+            f"{said}; one over {rival.axes} explains it better ({rival.score:.2f})",
+            numbers,
+        )
     if standing.others and standing.others[0].score > AHEAD * own.score:
         rival = standing.others[0]
-        return Check(NAME, Level.care, f"{said}; one over {rival.axes} nearly as well ({rival.score:.2f})", numbers)
+        return Check(
+            NAME,
+            Level.care,
+            f"{said}; one over {rival.axes} nearly as well ({rival.score:.2f})",
+            numbers,
+        )
     if own.score < CLEAR:
         return Check(NAME, Level.care, f"{said}: not clearly", numbers)
     return Check(NAME, Level.good, f"{said}; no rival comes near", numbers)
@@ -127,7 +152,8 @@ class Strange(NamedTuple):
 def strange_places(
     constraint: LearnedConstraint, task: Task, demos: Trajectories, done: Trajectories
 ) -> Strange | None:
-    """The set of features that sets agents apart from demonstrations most; None: ζ looks at everything there is."""
+    """The set of features that sets agents apart from demonstrations most;
+    None: ζ looks at everything there is."""
     axes = _axes(task)
     weights = np.full(done.num_trajectories, 1.0 / done.num_trajectories)
     question = _question(axes, task, demos, done, weights)
@@ -152,8 +178,8 @@ def strange_places(
 def check_elsewhere(places: dict[str, Strange | None], earns: dict[str, float | None]) -> Check:
     """Do agents under ζ spend time where no demonstration ever was? `places` by whose they are.
 
-    `earns`: what each earns beside the demonstrations, as a share more or less (None: unknown). Who earns less is
-    there for want of skill, and nothing needs explaining.
+    `earns`: what each earns beside the demonstrations, as a share more or less (None: unknown). Who
+    earns less is there for want of skill, and nothing needs explaining.
     """
     known = {who: strange for who, strange in places.items() if strange is not None}
     numbers: dict[str, Any] = {who: strange._asdict() for who, strange in known.items()}
@@ -162,17 +188,27 @@ def check_elsewhere(places: dict[str, Strange | None], earns: dict[str, float | 
     plain = {who: strange for who, strange in known.items() if strange.plain}
     if not plain:
         return Check(ELSEWHERE, Level.good, "agents under ζ go where demonstrations went", numbers)
-    able = {who: strange for who, strange in plain.items() if (earned := earns.get(who)) is None or earned >= -LOWER}
+    able = {
+        who: strange
+        for who, strange in plain.items()
+        if (earned := earns.get(who)) is None or earned >= -LOWER
+    }
     who, worst = max((able or plain).items(), key=lambda pair: pair[1].steps)
     said = (
         f"{who} spends {worst.steps:.0%} of its steps where no demonstration was in {worst.axes}, "
         "which ζ does not look at"
     )
     if not able:
-        return Check(ELSEWHERE, Level.good, f"{said}, but it earns less there than they do", numbers)
+        return Check(
+            ELSEWHERE, Level.good, f"{said}, but it earns less there than they do", numbers
+        )
     if worst.steps < MUCH:
-        return Check(ELSEWHERE, Level.good, f"{said}: little enough for a style of its own", numbers)
-    return Check(ELSEWHERE, Level.care, f"{said}: a style of its own, or a rule that ζ has missed", numbers)
+        return Check(
+            ELSEWHERE, Level.good, f"{said}: little enough for a style of its own", numbers
+        )
+    return Check(
+        ELSEWHERE, Level.care, f"{said}: a style of its own, or a rule that ζ has missed", numbers
+    )
 
 
 def last_judges(record: Record) -> Trajectories | None:
@@ -188,14 +224,21 @@ def _axes(task: Task) -> tuple[Axis, ...]:
     return make_axes(task.observation_names, task.action_names, task.one_hot, task.discrete)
 
 
-def _question(axes: tuple[Axis, ...], task: Task, demos: Trajectories, done: Trajectories, weights: Any) -> Question:
+def _question(
+    axes: tuple[Axis, ...], task: Task, demos: Trajectories, done: Trajectories, weights: Any
+) -> Question:
     shown = values_of(axes, demos, task.discrete)
-    return put_question(axes, shown, values_of(axes, done, task.discrete), weights, np.zeros(done.rewards.shape))
+    return put_question(
+        axes, shown, values_of(axes, done, task.discrete), weights, np.zeros(done.rewards.shape)
+    )
 
 
 def _episodes(record: Record, chosen: Any) -> Trajectories | None:
     """The chosen episodes as they were kept, in their order."""
-    parts = [record.visited.trajectories(int(number)) for number in np.unique(record.visited.rounds[chosen])]
+    parts = [
+        record.visited.trajectories(int(number))
+        for number in np.unique(record.visited.rounds[chosen])
+    ]
     found = [part for part in parts if part is not None]
     if not found:
         return None

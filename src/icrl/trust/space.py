@@ -1,4 +1,5 @@
-"""A region's own axes as a space: demonstrated steps, agents' steps and what is forbidden are places in it.
+"""A region's own axes as a space: demonstrated steps,
+agents' steps and what is forbidden are places in it.
 
 Along an axis of numbers the range of the data is 1; any two names of one thing are far apart.
 """
@@ -45,7 +46,8 @@ class Space:
     def held_out(self, among: IntArray | None = None) -> FloatArray:
         """[n]: distance of each demonstrated step to the nearest one of another demonstration.
 
-        `among`: only these demonstrations count, as judged and as neighbours; the distance of others is 0.
+        `among`: only these demonstrations count, as judged and as neighbours;
+        the distance of others is 0.
         """
         found = np.zeros(len(self.shown))
         names = np.unique(self.owners)
@@ -61,7 +63,8 @@ class Space:
         return found
 
     def forbidden(self) -> FloatArray:
-        """[m, k]: nodes of the grid where ζ forbids at full caution, within the box of the data; thinned."""
+        """[m, k]: nodes of the grid where ζ forbids at full caution,
+        within the box of the data; thinned."""
         region = self.region.with_caution(1.0)
         index = np.argwhere(region.depth > region.level)
         places = self._nodes(index)
@@ -80,7 +83,8 @@ class Space:
                 moved = np.roll(mask, step, axis=axis)
                 ends = [slice(None)] * mask.ndim
                 ends[axis] = slice(0, 1) if step == 1 else slice(-1, None)
-                moved[tuple(ends)] = True  # beyond the grid lies nothing that is known to be allowed
+                # beyond the grid lies nothing that is known to be allowed
+                moved[tuple(ends)] = True
                 beside |= ~moved
         places = self._nodes(np.argwhere(mask & beside))
         inside = np.all((places > -0.05) & (places < 1.05 + (_APART * 100) * self._names()), axis=1)
@@ -97,7 +101,8 @@ class Space:
 
 
 def space_of(constraint: LearnedConstraint, demos: Trajectories, others: FloatArray) -> Space:
-    """The space of a constraint's region; `others` [m, d]: features of agents' steps, which the box must hold, too."""
+    """The space of a constraint's region; `others` [m, d]:
+    features of agents' steps, which the box must hold, too."""
     assert constraint.region is not None
     mask = demos.mask
     owners, _ = np.nonzero(mask)

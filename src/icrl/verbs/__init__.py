@@ -1,1 +1,4 @@
-"""The verbs of the command line: one file each, with what it takes and `run`. Rooms are imported inside `run`."""
+"""The verbs of the command line: one file each, with what it takes and `run`.
+
+Rooms are imported inside `run`.
+"""

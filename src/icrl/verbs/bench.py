@@ -77,6 +77,7 @@ def _bench_checkpoint(args: BenchArgs, out: Path, command: str) -> None:
     write_json(out, {"command": command, **found})
     said = (
         f"{found['checkpoints']} checkpoints of at most {found['largest_megabytes']:.1f} MB took "
-        f"{found['share_of_run']:.2%} of a run of {found['run_seconds']:.0f} s (budget {found['budget']:.0%}): {out}"
+        f"{found['share_of_run']:.2%} of a run of {found['run_seconds']:.0f} s (budget "
+        f"{found['budget']:.0%}): {out}"
     )
     say(Console(), said)

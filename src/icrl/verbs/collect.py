@@ -22,9 +22,11 @@ SCRIPTED_EPISODES = 20
 
 @dataclass(frozen=True, kw_only=True)
 class CollectArgs:
-    """Train experts under the true constraint and record them; score them, and a nominal agent beside them.
+    """Train experts under the true constraint and record them;
+    score them, and a nominal agent beside them.
 
-    The experts of shapes/NAME are scripts: nothing is trained, and --experts and --steps do not apply.
+    The experts of shapes/NAME are scripts: nothing is trained,
+    and --experts and --steps do not apply.
     """
 
     task: Positional[str]
@@ -34,8 +36,8 @@ class CollectArgs:
     episodes: int | None = None
     """Episodes to record; None: as set for the task (the paper's number where it gives one)."""
     experts: int | None = None
-    """Experts that share the episodes, with seeds from `seed` on; None: as set for the task (ant-wall: 5, for it can
-    walk in any direction and an agent settles on one; others: 1)."""
+    """Experts that share the episodes, with seeds from `seed` on; None: as set for the task
+    (ant-wall: 5, for it can walk in any direction and an agent settles on one; others: 1)."""
     steps: int | None = None
     """Environment steps to train each agent for; None: as set for the task."""
     seed: int = 0
@@ -48,14 +50,16 @@ def run(arguments: list[str]) -> None:
     scenario = find_scenario(args.task)
     if not scenario.truth_known:
         raise InputError(
-            f"icrl collect trains an expert under the true constraint, which is not known for {args.task}: record "
-            "demonstrations of your own (docs: npz, CSV, Parquet, Minari), and check them with icrl demos check."
+            "icrl collect trains an expert under the true constraint, which is not known for "
+            f"{args.task}: record demonstrations of your own (docs: npz, CSV, Parquet, Minari), "
+            "and check them with icrl demos check."
         )
     if args.out.suffix != ".npz":
         raise InputError(f"--out must name an .npz file, got {args.out}.")
     if args.out.exists():
         raise InputError(
-            f"{args.out} exists already: nothing was overwritten. Choose another --out, or remove it first."
+            f"{args.out} exists already: nothing was overwritten. Choose another --out, or remove "
+            "it first."
         )
     if args.task.startswith(FAMILY):
         _record_script(scenario, args)
@@ -74,14 +78,18 @@ def run(arguments: list[str]) -> None:
 
     console = Console()
     command = f"icrl collect {' '.join(arguments)}"
-    demos = collect_with_references(scenario, config, steps, episodes, experts, args.seed, args.out, command, console)
+    demos = collect_with_references(
+        scenario, config, steps, episodes, experts, args.seed, args.out, command, console
+    )
     print_references(demos, args.out, console)
 
 
 def _record_script(scenario: "Scenario", args: CollectArgs) -> None:
     """The expert of a world of Shapes is a script."""
     if args.experts is not None or args.steps is not None:
-        raise InputError(f"the expert of {args.task} is a script: leave --experts and --steps away.")
+        raise InputError(
+            f"the expert of {args.task} is a script: leave --experts and --steps away."
+        )
     episodes = SCRIPTED_EPISODES if args.episodes is None else args.episodes
     require_counts(episodes=episodes, seed=args.seed)
 

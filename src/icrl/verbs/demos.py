@@ -19,33 +19,41 @@ OVERVIEW = """\
 icrl demos check PATH [--task TASK]             describe demonstrations, and what to be wary of
 icrl demos convert SOURCE TARGET [--task TASK]  the same demonstrations in another format, checked
 
-PATH and SOURCE: a file (npz, CSV, Parquet), a folder of such files, or a Minari dataset (id or folder).
+PATH and SOURCE: a file (npz, CSV, Parquet), a folder of such files, or a Minari dataset \
+(id or folder).
 TARGET: a file (.npz, .csv, .parquet), or minari:ID. `icrl demos check --help` shows all settings.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class DemosCheckArgs:
-    """Describe demonstrations: episodes, lengths, ranges, and findings with what to do about them."""
+    """Describe demonstrations: episodes, lengths, ranges,
+    and findings with what to do about them."""
 
     path: Positional[str]
     """A file (npz, CSV, Parquet), a folder of such files, or a Minari dataset (id or folder)."""
     task: str | None = None
-    """Check the demonstrations against this task: one of ours, a Gymnasium id, or module:function."""
+    """Check the demonstrations against this task:
+    one of ours, a Gymnasium id, or module:function."""
     env: Annotated[EnvOptions, tyro.conf.arg(name="")] = field(default_factory=EnvOptions)
     columns: Columns = field(default_factory=Columns)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DemosConvertArgs:
-    """Write demonstrations in another format. Nothing is overwritten; what was written is read again and compared."""
+    """Write demonstrations in another format.
+
+    Nothing is overwritten; what was written is read again and compared.
+    """
 
     source: Positional[str]
     """A file (npz, CSV, Parquet), a folder of such files, or a Minari dataset (id or folder)."""
     target: Positional[str]
-    """A file (.npz keeps everything, .parquet, .csv), or minari:ID for a new Minari dataset (extra 'minari')."""
+    """A file (.npz keeps everything, .parquet, .csv),
+    or minari:ID for a new Minari dataset (extra 'minari')."""
     task: str | None = None
-    """The task that the demonstrations must fit: one of ours, a Gymnasium id, or module:function."""
+    """The task that the demonstrations must fit:
+    one of ours, a Gymnasium id, or module:function."""
     env: Annotated[EnvOptions, tyro.conf.arg(name="")] = field(default_factory=EnvOptions)
     columns: Columns = field(default_factory=Columns)
 
@@ -94,7 +102,8 @@ def convert(arguments: list[str]) -> None:
     t = demos.trajectories
     say(
         console,
-        f"Wrote {t.num_trajectories} episodes, {t.num_steps:,} steps to {args.target}, and read the same again.",
+        f"Wrote {t.num_trajectories} episodes, {t.num_steps:,} steps to {args.target}, and read "
+        "the same again.",
     )
 
 

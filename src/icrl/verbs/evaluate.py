@@ -20,13 +20,16 @@ class EvaluateArgs:
     seed: int = 1
     """Seed of the evaluation."""
     others: tuple[Path, ...] | None = None
-    """Runs of the same kind with other seeds, to see where they disagree; None: those in the same folder."""
+    """Runs of the same kind with other seeds, to see where they disagree;
+    None: those in the same folder."""
     judge: int | None = None
-    """Train a fresh agent under the constraint, whom no demonstration helps, for so many environment steps: what it
-    earns tells rules apart that the record cannot. 150000 is a fair number on small tasks; None: no such agent."""
+    """Train a fresh agent under the constraint, whom no demonstration helps, for so many
+    environment steps: what it earns tells rules apart that the record cannot. 150000 is a fair
+    number on small tasks; None: no such agent."""
     truth: str | None = None
-    """A true constraint that you know, as module:function; the function takes observations [n, o] and actions [n, a]
-    ([n] when discrete) and returns n booleans: True where forbidden. It is used here alone, never for learning."""
+    """A true constraint that you know, as module:function; the function takes observations [n, o]
+    and actions [n, a] ([n] when discrete) and returns n booleans: True where forbidden. It is used
+    here alone, never for learning."""
     task: str | None = None
     """The run's task in your words, where it is a function of yours (module:function);
     None: as the run names it."""
@@ -49,7 +52,9 @@ def run(arguments: list[str]) -> None:
 
     console = Console()
     config = RunDirectory(args.directory).config()
-    scenario = scenario_of_run(config, directory=args.directory, task=args.task, allow_import=args.allow_import)
+    scenario = scenario_of_run(
+        config, directory=args.directory, task=args.task, allow_import=args.allow_import
+    )
     if args.truth is not None:
         scenario = with_truth(scenario, args.truth)
     found = evaluate_run(

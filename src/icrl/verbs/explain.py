@@ -12,14 +12,16 @@ from icrl.words import say
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainArgs:
-    """Read a learned constraint: short rules over named features, what the data leave open, and slices as a picture."""
+    """Read a learned constraint: short rules over named features, what the data leave open,
+    and slices as a picture."""
 
     directory: Positional[Path]
     """A run directory."""
     demos: str | None = None
     """Demonstrations: a file, a folder or a Minari id; None: those of the run."""
     features: tuple[str, ...] = ()
-    """Features to draw slices along, e.g. --features x y; none: those of the rule, then those that matter most."""
+    """Features to draw slices along, e.g. --features x y;
+    none: those of the rule, then those that matter most."""
     out: Path | None = None
     """Where to write the picture; None: explain.png in the run directory."""
     task: str | None = None
@@ -35,7 +37,13 @@ def run(arguments: list[str]) -> None:
     args = tyro.cli(ExplainArgs, prog="icrl explain", args=arguments)
     from rich.console import Console
 
-    from icrl.api.explaining import keep_reading, read_run, require_picture, scenario_if_any, title_of
+    from icrl.api.explaining import (
+        keep_reading,
+        read_run,
+        require_picture,
+        scenario_if_any,
+        title_of,
+    )
     from icrl.experiment.directory.run_directory import RunDirectory
     from icrl.files import NotWritten
     from icrl.report.explain_picture import draw_reading

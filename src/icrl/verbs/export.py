@@ -12,7 +12,8 @@ from icrl.words import say
 
 @dataclass(frozen=True, kw_only=True)
 class ExportArgs:
-    """Write a learned constraint as an ONNX model, from raw pairs to feasibility (needs the extra 'onnx')."""
+    """Write a learned constraint as an ONNX model,
+    from raw pairs to feasibility (needs the extra 'onnx')."""
 
     directory: Positional[Path]
     """A run directory that learned a constraint, or the constraint's own folder."""
@@ -39,6 +40,11 @@ def run(arguments: list[str]) -> None:
     )  # fmt: skip
     console = Console(highlight=False, soft_wrap=True)
     say(console, f"Wrote {path} ({path.stat().st_size / 1e3:.1f} kB)")
-    console.print(f"  inputs   observation  float32 [batch, {features.num_observations}]", markup=False)
+    console.print(
+        f"  inputs   observation  float32 [batch, {features.num_observations}]", markup=False
+    )
     console.print(f"           action       {action}", markup=False)
-    console.print(f"  output   feasibility  float32 [batch]; infeasible below {constraint.threshold:g}", markup=False)
+    console.print(
+        f"  output   feasibility  float32 [batch]; infeasible below {constraint.threshold:g}",
+        markup=False,
+    )

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Which column of a CSV or Parquet table holds what; by default they are told by their names."""
+    """Which column of a CSV or Parquet table holds what;
+    by default they are told by their names."""
 
     observations: tuple[str, ...] = ()
     """Columns with the observation, in the task's order; none: all called obs_* or obs[...]."""
@@ -35,8 +36,9 @@ class Columns:
             return None
         if not self.observations or not self.actions:
             raise InputError(
-                "--columns needs both --columns.observations and --columns.actions: name the columns of the table "
-                "that hold them (and, where there are any, --columns.episode, .step and .reward)."
+                "--columns needs both --columns.observations and --columns.actions: name the "
+                "columns of the table that hold them (and, where there are any, --columns.episode, "
+                ".step and .reward)."
             )
         from icrl.demos.formats_table import ColumnMapping
 
@@ -57,13 +59,22 @@ def find_scenario(name: str, options: "EnvOptions | None" = None) -> "Scenario":
 
 
 def find_demos(
-    path: str | None, scenario: "Scenario", columns: "ColumnMapping | None" = None, needed: bool = True
+    path: str | None,
+    scenario: "Scenario",
+    columns: "ColumnMapping | None" = None,
+    needed: bool = True,
 ) -> "tuple[Demonstrations | None, str | None]":
-    """Demonstrations, given or shipped, checked against the task; and where they came from. None where none are needed
-    and there are none."""
+    """Demonstrations, given or shipped, checked against the task; and where they came from.
+
+    None where none are needed and there are none.
+    """
     from icrl.experiment.run.inputs import open_demos, open_demos_if_any
 
-    return open_demos(path, scenario, columns) if needed else open_demos_if_any(path, scenario, columns)
+    return (
+        open_demos(path, scenario, columns)
+        if needed
+        else open_demos_if_any(path, scenario, columns)
+    )
 
 
 def as_folder(name: str) -> str:

@@ -27,7 +27,8 @@ class LearnArgs:
     """Learn the constraint that demonstrations obey, and an agent that respects it."""
 
     task: Positional[str] = "lap-grid"
-    """A task of ours (see: icrl tasks), a Gymnasium id, or module:function that makes an environment of yours."""
+    """A task of ours (see: icrl tasks), a Gymnasium id,
+    or module:function that makes an environment of yours."""
     method: Annotated[str, tyro.conf.arg(help=help_text())] = ICRL.name
     preset: str = "default"
     """Settings to start from: default (ours) or paper (the paper's table)."""
@@ -40,11 +41,14 @@ class LearnArgs:
     episodes: int = 100
     """Episodes of the final evaluation."""
     log: tuple[LoggerName, ...] = ()
-    """Log also to csv, tensorboard or wandb, any number of them: --log csv wandb (extras of these names)."""
+    """Log also to csv, tensorboard or wandb, any number of them:
+    --log csv wandb (extras of these names)."""
     config_file: Annotated[Path | None, tyro.conf.arg(name="config")] = None
-    """Settings to start from instead: a TOML file, or config.json of another run. Flags change what it says."""
+    """Settings to start from instead: a TOML file, or config.json of another run.
+    Flags change what it says."""
     resume: Path | None = None
-    """Go on with the run in this directory, wherever it was when it ended; its settings stay as they are."""
+    """Go on with the run in this directory, wherever it was when it ended;
+    its settings stay as they are."""
     print_config: tyro.conf.FlagCreatePairsOff[bool] = False
     """Write all settings as such a file to the terminal, and learn nothing."""
     config: Annotated[LearnConfig, tyro.conf.arg(name="")] = field(default_factory=LearnConfig)
@@ -63,7 +67,9 @@ def run(arguments: list[str]) -> None:
         return
     columns = args.columns.mapping()
     scenario = find_scenario(args.task, args.env)
-    demos, source = find_demos(args.demos, scenario, columns, needed=open_method(args.method).needs_demos)
+    demos, source = find_demos(
+        args.demos, scenario, columns, needed=open_method(args.method).needs_demos
+    )
     folder = f"{as_folder(args.task)}-{as_folder(args.method)}-{args.preset}-seed{args.seed}"
     directory = args.out or Path("runs") / folder
     configure_jax()
@@ -72,15 +78,24 @@ def run(arguments: list[str]) -> None:
 
     from icrl.experiment.directory.spec import RunSpec
 
-    spec = RunSpec(task=args.task, method=args.method, preset=args.preset, seed=args.seed, config=args.config,
-                   demos=source, episodes=args.episodes, env=args.env, columns=columns)  # fmt: skip
+    spec = RunSpec(
+        task=args.task,
+        method=args.method,
+        preset=args.preset,
+        seed=args.seed,
+        config=args.config,
+        demos=source,
+        episodes=args.episodes,
+        env=args.env,
+        columns=columns,
+    )
     console = Console()
     make_run(spec, scenario, demos, directory, console, args.log)
     planned = preset(args.preset, args.task, args.method).steps
     if args.config.steps < planned:
         said = (
-            f"This run had {args.config.steps:,} of the {planned:,} steps of its preset: the agent may not be "
-            "trained out, and its scores may say little."
+            f"This run had {args.config.steps:,} of the {planned:,} steps of its preset: the agent "
+            "may not be trained out, and its scores may say little."
         )
         say(console, said, "yellow")
     write_page(directory, scenario, console)
@@ -88,8 +103,10 @@ def run(arguments: list[str]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ResumeArgs:
-    """Go on with a run that did not come to its end. Its settings stay as they are, and it ends as if it had never
-    been away."""
+    """Go on with a run that did not come to its end.
+
+    Its settings stay as they are, and it ends as if it had never been away.
+    """
 
     task: Positional[str | None] = None
     """The run's own task; to be named where it is a module:function of yours, which is executed."""
@@ -98,7 +115,8 @@ class ResumeArgs:
     allow_import: tyro.conf.FlagCreatePairsOff[bool] = False
     """Execute what the run names: a task module:function, a method module:name."""
     log: tuple[LoggerName, ...] = ()
-    """Log also to csv, tensorboard or wandb, any number of them: --log csv wandb (extras of these names)."""
+    """Log also to csv, tensorboard or wandb, any number of them:
+    --log csv wandb (extras of these names)."""
 
 
 def resume(arguments: list[str]) -> None:
@@ -118,10 +136,14 @@ def resume(arguments: list[str]) -> None:
     config = run_directory.config()
     spec = spec_from_json(config)
     if args.task is not None and args.task != spec.task:
-        raise InputError(f"{args.resume} is a run on {spec.task}, not on {args.task}: leave the task out.")
+        raise InputError(
+            f"{args.resume} is a run on {spec.task}, not on {args.task}: leave the task out."
+        )
     if args.allow_import:
         open_method(spec.method)
-    scenario = scenario_of_run(config, directory=args.resume, task=args.task, allow_import=args.allow_import)
+    scenario = scenario_of_run(
+        config, directory=args.resume, task=args.task, allow_import=args.allow_import
+    )
     if run_directory.finished:
         say(console, f"{args.resume} is finished: there is nothing left to do.")
     else:
@@ -134,7 +156,8 @@ def resume(arguments: list[str]) -> None:
 
 
 def parse(arguments: list[str]) -> LearnArgs:
-    """Flags change the settings of the task, preset and method asked for, wherever these stand on the line."""
+    """Flags change the settings of the task, preset and method asked for,
+    wherever these stand on the line."""
     said = _config_file(arguments)
     _require_own_method(said, arguments)
     guess = _learn_defaults(arguments, said)
@@ -153,10 +176,16 @@ def _require_own_words(args: LearnArgs, said: ConfigFile, arguments: list[str]) 
 
     path = args.config_file
     theirs = path is not None and (path.is_dir() or path.suffix == ".json")
-    if theirs and must_import(args.task) and args.task == said.run.get("task") and args.task not in arguments:
+    if (
+        theirs
+        and must_import(args.task)
+        and args.task == said.run.get("task")
+        and args.task not in arguments
+    ):
         raise ImportRefused(
-            f"{path} names the task {args.task}, a function that would be executed. If you know the module and trust "
-            f"it, name the task yourself: icrl learn {args.task} --config {path}"
+            f"{path} names the task {args.task}, a function that would be executed. If you know "
+            f"the module and trust it, name the task yourself: icrl learn {args.task} --config "
+            f"{path}"
         )
 
 
@@ -169,14 +198,17 @@ def _require_own_method(said: ConfigFile, arguments: list[str]) -> None:
     theirs = path.suffix == ".json" or (path != Path() and path.is_dir())
     if theirs and ":" in method and _word_after(arguments, "--method") is None:
         raise ImportRefused(
-            f"{path} names the method {method}, code that would be executed. If you know the module and trust it, "
-            f"name it yourself: --method {method}"
+            f"{path} names the method {method}, code that would be executed. If you know the "
+            f"module and trust it, name it yourself: --method {method}"
         )
 
 
 def as_toml(args: LearnArgs) -> str:
     """All settings as a file that --config takes."""
-    run = {name: getattr(args, name) for name in ("task", "method", "preset", "demos", "seed", "episodes")}
+    run = {
+        name: getattr(args, name)
+        for name in ("task", "method", "preset", "demos", "seed", "episodes")
+    }
     tables = {"env": asdict(args.env), "columns": {}}
     if args.columns != Columns():
         tables["columns"] = asdict(args.columns)
@@ -202,7 +234,8 @@ def _word_after(arguments: list[str], wanted: str) -> str | None:
 
 
 def _learn_defaults(arguments: list[str], said: ConfigFile) -> LearnArgs:
-    """The preset of the task named in the arguments, so that --help shows, and flags change, that task's values."""
+    """The preset of the task named in the arguments, so that --help shows,
+    and flags change, that task's values."""
     task = next((word for word in arguments[:1] if not word.startswith("-")), None)
     return _defaults(
         task or said.run.get("task", "lap-grid"),

@@ -1,5 +1,5 @@
-"""What `icrl learn`, `learn --resume` and `transfer` share: one run with its display, its loggers, its pictures and
-its last words."""
+"""What `icrl learn`, `learn --resume` and `transfer` share:
+one run with its display, its loggers, its pictures and its last words."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -43,7 +43,9 @@ def make_run(
     callbacks = Callbacks([display, *open_loggers(log, scenario, demos, console)])
     try:
         with display:
-            scores, last = run_learning(spec, scenario, demos, directory, callbacks, constraint, resume)
+            scores, last = run_learning(
+                spec, scenario, demos, directory, callbacks, constraint, resume
+            )
         pictures = write_pictures(scenario, demos, last, directory)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(how_far(directory, display.rounds_done, rounds)) from None

@@ -11,7 +11,8 @@ from icrl.words import say
 
 @dataclass(frozen=True, kw_only=True)
 class RelabelArgs:
-    """Copy a Minari dataset and add the cost of every step to its infos (needs the extra 'minari')."""
+    """Copy a Minari dataset and add the cost of every step to its infos
+    (needs the extra 'minari')."""
 
     dataset: Positional[str]
     """A Minari dataset: its id or its folder."""
@@ -22,7 +23,8 @@ class RelabelArgs:
     hard: bool = False
     """Costs are 0 (feasible) and 1, in place of 1 - zeta."""
     feature_names: tuple[str, ...] | None = None
-    """Names of the dataset's columns, observations and maybe actions; None: they are the constraint's, in its order."""
+    """Names of the dataset's columns, observations and maybe actions;
+    None: they are the constraint's, in its order."""
 
 
 def run(arguments: list[str]) -> None:
@@ -43,5 +45,7 @@ def run(arguments: list[str]) -> None:
             on_episode=lambda done, total: bar.update(task, completed=done, total=total),
         )  # fmt: skip
     say(console, f"Wrote {args.out} ({made.folder})")
-    console.print(f"  {made.num_steps} steps of {made.num_episodes} episodes, mean cost {made.mean_cost:.3f}")
+    console.print(
+        f"  {made.num_steps} steps of {made.num_episodes} episodes, mean cost {made.mean_cost:.3f}"
+    )
     console.print(f"  {made.share_infeasible:.1%} of the steps are infeasible")

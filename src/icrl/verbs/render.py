@@ -12,7 +12,8 @@ from icrl.words import say
 
 @dataclass(frozen=True, kw_only=True)
 class RenderArgs:
-    """Animate the policy of a run: the wall where there is one, and what the learned constraint charges."""
+    """Animate the policy of a run: the wall where there is one,
+    and what the learned constraint charges."""
 
     directory: Positional[Path]
     """A run directory."""

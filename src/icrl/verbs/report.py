@@ -12,12 +12,14 @@ from icrl.words import one_line, say
 
 @dataclass(frozen=True, kw_only=True)
 class ReportArgs:
-    """Tables, figures and one page (index.html, opens from disk in any browser) from run directories."""
+    """Tables, figures and one page (index.html, opens from disk in any browser)
+    from run directories."""
 
     directories: Positional[tuple[Path, ...]]
     """Run directories, or directories of run directories (runs/NAME)."""
     out: Path
-    """Directory for index.html, table.md, every table as CSV, scores.json, command.txt and the figures."""
+    """Directory for index.html, table.md, every table as CSV, scores.json,
+    command.txt and the figures."""
 
 
 def run(arguments: list[str]) -> None:

@@ -15,13 +15,18 @@ from icrl.words import say
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteArgs:
-    """Make all runs of a suite. Finished ones are skipped: stop it and start it again at any time."""
+    """Make all runs of a suite.
+
+    Finished ones are skipped: stop it and start it again at any time.
+    """
 
     name: Positional[str]
-    """lap-grid, lap-grid-long, half-cheetah, ant, transfer-point, transfer-ant-broken, ablation-half-cheetah,
-    ablation-half-cheetah-short or shapes; or a suite of your own, a file my-suite.toml."""
+    """lap-grid, lap-grid-long, half-cheetah, ant, transfer-point, transfer-ant-broken,
+    ablation-half-cheetah, ablation-half-cheetah-short or shapes; or a suite of your own, a
+    file my-suite.toml."""
     only: tuple[str, ...] = ()
-    """Labels of the entries to run, e.g. icrl paper (and those whose constraints they need); none: all."""
+    """Labels of the entries to run, e.g. icrl paper
+    (and those whose constraints they need); none: all."""
     seeds: int | None = None
     """Seeds of every entry; None: as the suite says."""
     jobs: int = 2
@@ -29,13 +34,15 @@ class SuiteArgs:
     engine: Literal["processes", "ray"] = "processes"
     """Where runs run: processes of this machine, or a Ray cluster (extra ray; docs/scale.md)."""
     address: str | None = None
-    """Of the Ray cluster: HOST:PORT, or auto for the one that this machine belongs to; None: one of this machine."""
+    """Of the Ray cluster: HOST:PORT, or auto for the one that this machine belongs to;
+    None: one of this machine."""
     out: Path | None = None
     """Where the run directories go; None: runs/NAME (the name that a file gives itself)."""
     steps: int | None = None
     """Environment steps of every run; None: as the suite says."""
     collect: Path | None = None
-    """After the last run, write the report (scores, table, figures) into this directory, e.g. results/NAME."""
+    """After the last run, write the report (scores, table, figures)
+    into this directory, e.g. results/NAME."""
 
 
 def run(arguments: list[str]) -> None:
@@ -67,7 +74,9 @@ def run(arguments: list[str]) -> None:
             command = f"icrl suite {' '.join(arguments)}"
             outcome = run_suite(runs, out, args.jobs, display, command, engine)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"interrupted. {out} keeps what was done: the same command goes on.") from None
+        raise KeyboardInterrupt(
+            f"interrupted. {out} keeps what was done: the same command goes on."
+        ) from None
     print_outcome(outcome, out, console)
     if args.collect is not None:
         report.run([str(out), "--out", str(args.collect)])

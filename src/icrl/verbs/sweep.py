@@ -37,7 +37,8 @@ class SweepArgs:
     engine: Literal["processes", "ray"] = "processes"
     """Where runs run: processes of this machine, or a Ray cluster (extra ray; docs/scale.md)."""
     address: str | None = None
-    """Of the Ray cluster: HOST:PORT, or auto for the one that this machine belongs to; None: one of this machine."""
+    """Of the Ray cluster: HOST:PORT, or auto for the one that this machine belongs to;
+    None: one of this machine."""
     seeds: int = 1
     """Runs of a trial; two or more also say whether seeds agree."""
     method: Annotated[str, tyro.conf.arg(help=help_text(sweepable=True))] = ICRL.name
@@ -94,9 +95,17 @@ def run(arguments: list[str]) -> None:
         episodes=args.episodes,
         env=args.env,
     )
-    sweep = Sweep(spec=spec, space=space, scenario=scenario, directory=directory, trials=args.trials,
-                  seeds=args.seeds, jobs=args.jobs, objective=args.objective,
-                  engine=find_engine(args.engine, args.address, args.jobs))  # fmt: skip
+    sweep = Sweep(
+        spec=spec,
+        space=space,
+        scenario=scenario,
+        directory=directory,
+        trials=args.trials,
+        seeds=args.seeds,
+        jobs=args.jobs,
+        objective=args.objective,
+        engine=find_engine(args.engine, args.address, args.jobs),
+    )
 
     def tell(text: str) -> None:
         say(console, text)

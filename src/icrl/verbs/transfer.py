@@ -20,9 +20,12 @@ from icrl.verbs.one_run import make_run, write_page
 
 @dataclass(frozen=True, kw_only=True)
 class TransferArgs:
-    """Train a new agent under a constraint that was learned elsewhere. Its features are found in the task by name.
+    """Train a new agent under a constraint that was learned elsewhere.
 
-    When it is stopped, the same command goes on."""
+    Its features are found in the task by name.
+
+    When it is stopped, the same command goes on.
+    """
 
     task: Positional[str]
     """Name of the task of the new agent (see: icrl tasks)."""
@@ -30,12 +33,18 @@ class TransferArgs:
     """A run directory that learned a constraint, or the constraint's own folder."""
     method: Annotated[
         str | None,
-        tyro.conf.arg(help=f"How the constraint acts: {help_text(presses=True)} None: as the method its card names."),
+        tyro.conf.arg(
+            help=(
+                f"How the constraint acts: {help_text(presses=True)} None: as the method its card "
+                "names."
+            )
+        ),
     ] = None
     preset: str = "default"
     """Settings of the agent to start from: default (ours) or paper (the paper's table)."""
     demos: str | None = None
-    """Demonstrations of an expert on this task, to compare with; None: the ones that ship with it, if any do."""
+    """Demonstrations of an expert on this task, to compare with;
+    None: the ones that ship with it, if any do."""
     seed: int = 0
     """Seed of everything random."""
     out: Path | None = None
@@ -43,7 +52,8 @@ class TransferArgs:
     episodes: int = 100
     """Episodes of the final evaluation."""
     log: tuple[LoggerName, ...] = ()
-    """Log also to csv, tensorboard or wandb, any number of them: --log csv wandb (extras of these names)."""
+    """Log also to csv, tensorboard or wandb, any number of them:
+    --log csv wandb (extras of these names)."""
     steps: int = 500_000
     """Environment steps in all, sampling included."""
     num_samples: int = 10
@@ -73,16 +83,26 @@ def run(arguments: list[str]) -> None:
     demos, source = open_demos_if_any(args.demos, scenario, columns)
     folder = f"{as_folder(args.task)}-transfer-{as_folder(method)}-{args.preset}-seed{args.seed}"
     directory = args.out or Path("runs") / folder
-    spec = RunSpec(task=args.task, method=method, preset=args.preset, seed=args.seed, config=config_of(args, method),
-                   demos=source, episodes=args.episodes, constraint=str(args.constraint), env=args.env,
-                   columns=columns)  # fmt: skip
+    spec = RunSpec(
+        task=args.task,
+        method=method,
+        preset=args.preset,
+        seed=args.seed,
+        config=config_of(args, method),
+        demos=source,
+        episodes=args.episodes,
+        constraint=str(args.constraint),
+        env=args.env,
+        columns=columns,
+    )
     console = Console()
     make_run(spec, scenario, demos, directory, console, args.log, constraint, resume=True)
     write_page(directory, scenario, console)
 
 
 def parse(arguments: list[str], method: str) -> TransferArgs:
-    """Flags change the settings of the task, the preset and the constraint's method, wherever they stand."""
+    """Flags change the settings of the task, the preset and the constraint's method,
+    wherever they stand."""
     task = next((word for word in arguments[:1] if not word.startswith("-")), "point")
     guess = _defaults(task, "default", method)
     args = tyro.cli(TransferArgs, prog="icrl transfer", args=arguments, default=guess)

@@ -48,7 +48,9 @@ def test_columns_and_own_environments_are_written_too(tmp_path):
 
 
 def test_a_file_changes_the_preset_and_flags_change_the_file(tmp_path):
-    file = written(tmp_path, 'task = "ant-wall"\nseed = 7\nscouts = 1\n[forward]\nclip = 0.1\ngamma = 0.9\n')
+    file = written(
+        tmp_path, 'task = "ant-wall"\nseed = 7\nscouts = 1\n[forward]\nclip = 0.1\ngamma = 0.9\n'
+    )
     args = parse(["--config", file, "--forward.clip", "0.3", "--seed", "8"])
     assert (args.task, args.seed, args.config.scouts) == ("ant-wall", 8, 1)
     assert (args.config.forward.clip, args.config.forward.gamma) == (0.3, 0.9)
@@ -120,7 +122,9 @@ def test_what_is_wrong_with_a_run_is_named_once(tmp_path, text, message):
 
 
 def test_none_is_written_as_a_word(tmp_path):
-    file = written(tmp_path, 'features = "none"\n[backward]\nmax_kl_old_new = 3\nweights = "none"\n')
+    file = written(
+        tmp_path, 'features = "none"\n[backward]\nmax_kl_old_new = 3\nweights = "none"\n'
+    )
     config = parse(["lap-grid", "--preset", "paper", "--config", file]).config
     assert config.features is None
     assert config.backward.max_kl_old_new == 3
@@ -142,7 +146,9 @@ def test_a_run_can_be_made_again_from_its_config(tmp_path, capsys):
         ]
     )
     main(["learn", "--config", str(tmp_path / "one"), "--out", str(tmp_path / "two")])
-    one, two = (json.loads((tmp_path / name / "config.json").read_text()) for name in ("one", "two"))
+    one, two = (
+        json.loads((tmp_path / name / "config.json").read_text()) for name in ("one", "two")
+    )
     assert one == two
     metrics = [
         [json.loads(line) for line in (tmp_path / name / "metrics.jsonl").read_text().splitlines()]

@@ -21,7 +21,9 @@ def test_a_new_directory_describes_itself(tmp_path):
     assert {"python", "icrl", "jax", "mujoco", "gymnasium", "numpy"} <= set(library_versions())
 
 
-@pytest.mark.parametrize(("name", "what"), [("config.json", "a run"), ("thesis.tex", "other files")])
+@pytest.mark.parametrize(
+    ("name", "what"), [("config.json", "a run"), ("thesis.tex", "other files")]
+)
 def test_a_directory_in_use_is_refused_and_left_as_it_is(tmp_path, name, what):
     (tmp_path / name).write_text("precious")
     with pytest.raises(InputError, match=f"already holds {what}: nothing was overwritten"):
@@ -66,7 +68,9 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
     assert json.loads(path.read_text()) == {"old": 1}
 
 
-@pytest.mark.parametrize(("text", "word"), [("{", "cannot be read as JSON"), ("[1]", "expected a JSON object")])
+@pytest.mark.parametrize(
+    ("text", "word"), [("{", "cannot be read as JSON"), ("[1]", "expected a JSON object")]
+)
 def test_a_damaged_json_file_is_named(tmp_path, text, word):
     (tmp_path / "config.json").write_text(text)
     with pytest.raises(InputError, match=word) as caught:

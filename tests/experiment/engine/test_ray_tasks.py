@@ -1,4 +1,5 @@
-"""What a task of a cluster does on its machine, without a cluster: `tests/extras/test_ray.py` has one."""
+"""What a task of a cluster does on its machine, without a cluster:
+`tests/extras/test_ray.py` has one."""
 
 import sys
 
@@ -27,7 +28,9 @@ def job(tmp_path):
     (tmp_path / "work.py").write_text(WORK)
     (tmp_path / "out").mkdir()
     directory = tmp_path / "out" / "run"
-    return Job("run", "work", (str(directory), "0"), "hello", tmp_path / "errors", directory=directory)
+    return Job(
+        "run", "work", (str(directory), "0"), "hello", tmp_path / "errors", directory=directory
+    )
 
 
 def test_a_machine_that_sees_the_folder_works_in_it(job, tmp_path):
@@ -55,7 +58,8 @@ def test_a_machine_that_does_not_see_it_sends_everything_back(job, tmp_path):
     assert ended.files is not None
     _bring_back(ended.files, job.directory)
     assert (job.directory / "made.txt").read_text() == "before hello\n"
-    assert {path.name for path in job.directory.iterdir()} == {"made.txt", "scores.json", "old"}  # and no lock
+    # and no lock
+    assert {path.name for path in job.directory.iterdir()} == {"made.txt", "scores.json", "old"}
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["run"]
 
 

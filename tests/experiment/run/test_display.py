@@ -1,4 +1,5 @@
-"""The display: one line per round where nobody watches; a table, a bar and the time left on a terminal."""
+"""The display: one line per round where nobody watches;
+a table, a bar and the time left on a terminal."""
 
 import io
 
@@ -74,7 +75,12 @@ def test_a_terminal_shows_everything(width):
 def test_the_numbers_of_a_long_run_fit_an_ordinary_terminal():
     console = Console(force_terminal=True, record=True, width=80, file=io.StringIO())
     display = LiveDisplay("icrl on half-cheetah-wall, seed 0", 3_850_000, console)
-    metrics = {**METRICS, "agent/return": 5123.4, "constraint/kl_old_new": 1.28e-05, "constraint/kl_new_old": 1.3e-05}
+    metrics = {
+        **METRICS,
+        "agent/return": 5123.4,
+        "constraint/kl_old_new": 1.28e-05,
+        "constraint/kl_new_old": 1.3e-05,
+    }
     with display:
         display.on_round(snapshot(36, 38, 3_850_000), {**metrics, "seconds": 120.0})
     text = console.export_text()

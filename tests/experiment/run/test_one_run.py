@@ -1,4 +1,5 @@
-"""One run: its directory is the contract of the design, the same seed writes the same bytes, nothing bad is begun."""
+"""One run: its directory is the contract of the design, the same seed writes the same bytes,
+nothing bad is begun."""
 
 import json
 import signal
@@ -19,8 +20,8 @@ from small_runs import ROUND, TINY, Quiet, lap_demos, tiny_spec
 
 SCENARIO = lap_grid()
 SCORES = {
-    "scenario", "method", "seed", "steps", "true_return", "violation_rate", "expert_return", "seconds",
-    "steps_per_second",
+    "scenario", "method", "seed", "steps", "true_return", "violation_rate", "expert_return",
+    "seconds", "steps_per_second",
 }  # fmt: skip
 
 
@@ -31,7 +32,9 @@ def made(tmp_path_factory):
     found = {}
     for name, seed in (("first", 0), ("again", 0), ("other", 1)):
         display = Quiet()
-        scores, last = run_learning(tiny_spec(seed=seed), SCENARIO, lap_demos(), folder / name, display)
+        scores, last = run_learning(
+            tiny_spec(seed=seed), SCENARIO, lap_demos(), folder / name, display
+        )
         found[name] = (folder / name, scores, last, display)
     return found
 
@@ -52,7 +55,17 @@ def test_the_directory_holds_what_the_design_says(made):
 
 def test_config_holds_everything_that_makes_the_run_again(made):
     config = RunDirectory(made["first"][0]).config()
-    assert {"command", "task", "method", "preset", "seed", "config", "demos", "episodes", "versions"} <= set(config)
+    assert {
+        "command",
+        "task",
+        "method",
+        "preset",
+        "seed",
+        "config",
+        "demos",
+        "episodes",
+        "versions",
+    } <= set(config)
     assert config["config"]["forward"]["num_envs"] == TINY.forward.num_envs
     assert config["versions"]["mujoco"]
 
@@ -68,8 +81,12 @@ def test_metrics_are_one_line_per_round_with_prefixes_that_say_who_knows_them(ma
         prefixes = {name.split("/")[0] for name in row if "/" in name}
         assert prefixes == {"agent", "constraint", "truth"}
         assert {name for name in row if "/" not in name} == {"round", "steps", "seconds"}
-        assert {"agent/return", "agent/cost", "agent/multiplier", "constraint/cost_demos"} <= set(row)
-        assert {"constraint/kl_old_new", "constraint/kl_new_old", "truth/violation_rate"} <= set(row)
+        assert {"agent/return", "agent/cost", "agent/multiplier", "constraint/cost_demos"} <= set(
+            row
+        )
+        assert {"constraint/kl_old_new", "constraint/kl_new_old", "truth/violation_rate"} <= set(
+            row
+        )
 
 
 def test_scores_are_the_contract(made):
@@ -86,7 +103,9 @@ def test_scores_are_the_contract(made):
 
 def test_same_seed_same_bytes_other_seed_others(made):
     for name in ("constraint/constraint.safetensors", "policy.safetensors"):
-        first, again, other = ((made[run][0] / name).read_bytes() for run in ("first", "again", "other"))
+        first, again, other = (
+            (made[run][0] / name).read_bytes() for run in ("first", "again", "other")
+        )
         assert first == again
         assert first != other
 
@@ -99,7 +118,10 @@ def test_same_seed_same_bytes_other_seed_others(made):
 
 def test_artefacts_come_back_as_they_were(made):
     directory, _, last, _ = made["first"]
-    observations, actions = lap_demos().trajectories.observations[0], lap_demos().trajectories.actions[0]
+    observations, actions = (
+        lap_demos().trajectories.observations[0],
+        lap_demos().trajectories.actions[0],
+    )
     constraint = load_constraint(directory / "constraint")
     expected = last.constraint.feasibility(observations, actions)
     np.testing.assert_array_equal(constraint.feasibility(observations, actions), expected)
@@ -123,7 +145,9 @@ def test_the_display_knows_the_rounds_before_the_first_update(made):
 
 
 def test_nominal_learns_no_constraint_and_leaves_none(tmp_path):
-    _, last = run_learning(tiny_spec(method="nominal"), SCENARIO, lap_demos(), tmp_path / "run", Quiet())
+    _, last = run_learning(
+        tiny_spec(method="nominal"), SCENARIO, lap_demos(), tmp_path / "run", Quiet()
+    )
     assert last.constraint is None
     assert not (tmp_path / "run" / "constraint").exists()
     row = RunDirectory(tmp_path / "run").metrics()[-1]
@@ -132,7 +156,9 @@ def test_nominal_learns_no_constraint_and_leaves_none(tmp_path):
 
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_every_method_keeps_the_budget_and_finishes(tmp_path, method):
-    scores, last = run_learning(tiny_spec(method=method), SCENARIO, lap_demos(), tmp_path / "run", Quiet())
+    scores, last = run_learning(
+        tiny_spec(method=method), SCENARIO, lap_demos(), tmp_path / "run", Quiet()
+    )
     assert scores.method == method
     assert last.steps == 2 * ROUND
     assert RunDirectory(tmp_path / "run").finished
@@ -146,7 +172,10 @@ def test_every_method_keeps_the_budget_and_finishes(tmp_path, method):
         ({"method": "icr"}, "did you mean 'icrl'"),
         ({"config": replace(TINY, steps=100)}, "steps = 100"),
         ({"config": replace(TINY, features=("clockwis",))}, "did you mean 'clockwise'"),
-        ({"config": replace(TINY, backward=replace(TINY.backward, max_kl_new_old=2.5))}, "max_kl_new_old"),
+        (
+            {"config": replace(TINY, backward=replace(TINY.backward, max_kl_new_old=2.5))},
+            "max_kl_new_old",
+        ),
     ],
 )
 def test_a_run_that_cannot_be_made_is_not_begun(tmp_path, changes, word):

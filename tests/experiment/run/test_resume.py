@@ -63,7 +63,9 @@ def spec_of(method):
 
 def make(spec, directory, callback=None, resume=False, constraint=None):
     demos = lap_demos()
-    return run_learning(spec, SCENARIO, demos, directory, callback or Callback(), constraint, resume)
+    return run_learning(
+        spec, SCENARIO, demos, directory, callback or Callback(), constraint, resume
+    )
 
 
 def content(directory):
@@ -104,7 +106,15 @@ def straight(tmp_path_factory):
 
 @pytest.mark.parametrize(
     "method",
-    ["icrl", "icrl-by-search", "binary-classifier", "gail-constraint", "greedy", "nominal", "expert"],
+    [
+        "icrl",
+        "icrl-by-search",
+        "binary-classifier",
+        "gail-constraint",
+        "greedy",
+        "nominal",
+        "expert",
+    ],
 )
 def test_a_run_that_was_stopped_twice_ends_with_the_same_bytes(method, straight, tmp_path):
     spec = spec_of(method)
@@ -132,7 +142,8 @@ def test_a_transfer_goes_on_too(straight, tmp_path):
 
 @pytest.mark.parametrize("age", [1, 2])
 def test_a_run_goes_on_from_a_round_that_is_long_past(age, straight, tmp_path):
-    """As after SIGKILL: later rounds were logged, and their files written, but no checkpoint of them."""
+    """As after SIGKILL: later rounds were logged, and their files written,
+    but no checkpoint of them."""
     spec = spec_of("icrl")
     with pytest.raises(Stop):
         make(spec, tmp_path / "old", StopAt(4 - age))
@@ -170,7 +181,8 @@ def test_a_run_that_was_stopped_while_it_was_scored_is_scored(straight, tmp_path
 
 
 def test_checkpoints_cost_no_more_than_their_share(tmp_path, monkeypatch):
-    """With a share of nothing only the first is written, and the last when the run is stopped; it still goes on."""
+    """With a share of nothing only the first is written,
+    and the last when the run is stopped; it still goes on."""
     monkeypatch.setattr(keeping, "_SHARE", 1e-9)
     written = []
     write = keeping.write_checkpoint
@@ -197,7 +209,9 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_word(straight, tmp_path):
     data = bytearray(newest.read_bytes())
     data[-100] ^= 1
     newest.write_bytes(bytes(data))
-    with pytest.warns(InputWarning, match=r"round-000002.*checksum differs.*Going on from round-000001"):
+    with pytest.warns(
+        InputWarning, match=r"round-000002.*checksum differs.*Going on from round-000001"
+    ):
         make(spec_of("icrl"), run, resume=True)
     assert content(run) == straight("icrl")
 
@@ -217,7 +231,10 @@ def test_where_no_checkpoint_is_whole_nothing_is_touched(tmp_path):
     [
         ({"seed": 7}, r"seed is 0 there, 7 here"),
         ({"method": "binary-classifier"}, r"method is 'icrl' there, 'binary-classifier' here"),
-        ({"config": replace(spec_of("icrl").config, forward=replace(FORWARD, epochs=3))}, r"config\.forward\.epochs"),
+        (
+            {"config": replace(spec_of("icrl").config, forward=replace(FORWARD, epochs=3))},
+            r"config\.forward\.epochs",
+        ),
         ({"task": "bridges"}, r"task is 'lap-grid' there, 'bridges' here"),
     ],
 )
@@ -238,7 +255,9 @@ def test_a_checkpoint_of_another_run_is_refused_with_what_differs(changes, said,
             config[name] = value
     (run / "config.json").write_text(json.dumps(config))
     before = content(run)
-    with pytest.raises(InputError, match=rf"checkpoint of another run, and nothing was touched.*{said}"):
+    with pytest.raises(
+        InputError, match=rf"checkpoint of another run, and nothing was touched.*{said}"
+    ):
         make(other, run, resume=True)
     assert content(run) == before
 
@@ -247,14 +266,18 @@ def test_a_checkpoint_of_another_version_is_refused_with_what_differs(tmp_path, 
     run = interrupted(tmp_path / "run")
     versions = keeping.library_versions()
     monkeypatch.setattr(keeping, "library_versions", lambda: versions | {"jax": "0.0.1"})
-    with pytest.raises(InputError, match=rf"versions\.jax is '{versions['jax']}' there, '0\.0\.1' here"):
+    with pytest.raises(
+        InputError, match=rf"versions\.jax is '{versions['jax']}' there, '0\.0\.1' here"
+    ):
         make(spec_of("icrl"), run, resume=True)
 
 
 def test_other_demonstrations_are_noticed(tmp_path):
     run = interrupted(tmp_path / "run")
     demos = lap_demos()
-    fewer = replace(demos, trajectories=replace(demos.trajectories, rewards=demos.trajectories.rewards * 2))
+    fewer = replace(
+        demos, trajectories=replace(demos.trajectories, rewards=demos.trajectories.rewards * 2)
+    )
     with pytest.raises(InputError, match="demonstrations is"):
         run_learning(spec_of("icrl"), SCENARIO, fewer, run, Callback(), resume=True)
 
@@ -269,7 +292,9 @@ def test_metrics_that_lost_a_line_are_noticed(tmp_path):
 
 def test_without_a_word_nothing_goes_on(tmp_path):
     run = interrupted(tmp_path / "run")
-    with pytest.raises(InputError, match=r"already holds a run: nothing was.*To go on with it: icrl learn --resume"):
+    with pytest.raises(
+        InputError, match=r"already holds a run: nothing was.*To go on with it: icrl learn --resume"
+    ):
         make(spec_of("icrl"), run)
 
 

@@ -42,19 +42,30 @@ def test_standard_error_by_hand():
 
 def test_iqm_by_hand():
     # 8 scores: the middle four are 3, 4, 5, 6
-    assert interquartile_mean(np.array([100, 1, 3, 4, 5, 6, 7, -50.0])) == pytest.approx((3 + 4 + 5 + 6) / 4)
-    # 3 scores: the middle half is [0.75, 2.25]: a quarter of each outer one, all of the middle; 1.5 in all
-    assert interquartile_mean(np.array([0.0, 60.0, 90.0])) == pytest.approx((0.25 * 0 + 60 + 0.25 * 90) / 1.5)
+    assert interquartile_mean(np.array([100, 1, 3, 4, 5, 6, 7, -50.0])) == pytest.approx(
+        (3 + 4 + 5 + 6) / 4
+    )
+    # 3 scores: the middle half is [0.75, 2.25]:
+    # a quarter of each outer one, all of the middle; 1.5 in all
+    assert interquartile_mean(np.array([0.0, 60.0, 90.0])) == pytest.approx(
+        (0.25 * 0 + 60 + 0.25 * 90) / 1.5
+    )
     # 10 scores: [2.5, 7.5] takes half of the third and eighth
-    assert interquartile_mean(np.arange(10.0)) == pytest.approx((0.5 * 2 + 3 + 4 + 5 + 6 + 0.5 * 7) / 5)
+    assert interquartile_mean(np.arange(10.0)) == pytest.approx(
+        (0.5 * 2 + 3 + 4 + 5 + 6 + 0.5 * 7) / 5
+    )
     assert interquartile_mean(np.array([7.0])) == 7.0
 
 
 @given(SCORES)
 def test_statistics_equal_their_slow_twins(scores):
-    np.testing.assert_allclose(interquartile_mean(scores), slow_iqm(list(scores)), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        interquartile_mean(scores), slow_iqm(list(scores)), rtol=1e-9, atol=1e-9
+    )
     if len(scores) > 1:
-        np.testing.assert_allclose(standard_error(scores), slow_standard_error(list(scores)), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(
+            standard_error(scores), slow_standard_error(list(scores)), rtol=1e-9, atol=1e-9
+        )
 
 
 @given(SCORES, SCORES)
@@ -66,28 +77,39 @@ def test_probability_of_improvement_counts_pairs(x, y):
 
 def test_probability_of_improvement_by_hand():
     # pairs: 3 > 1, 3 > 2, 2 > 1, 2 = 2: (1 + 1 + 1 + 0.5) / 4
-    assert probability_of_improvement(np.array([3.0, 2.0]), np.array([1.0, 2.0])) == pytest.approx(3.5 / 4)
+    assert probability_of_improvement(np.array([3.0, 2.0]), np.array([1.0, 2.0])) == pytest.approx(
+        3.5 / 4
+    )
 
 
 def test_statistics_take_resamples_in_one_call():
     scores = np.random.default_rng(0).normal(size=(5, 7))
     np.testing.assert_allclose(interquartile_mean(scores), [slow_iqm(list(row)) for row in scores])
-    np.testing.assert_allclose(standard_error(scores), [slow_standard_error(list(row)) for row in scores])
+    np.testing.assert_allclose(
+        standard_error(scores), [slow_standard_error(list(row)) for row in scores]
+    )
 
 
 def test_the_bootstrap_equals_its_exact_distribution():
-    # all 3^3 resamples of (0, 0, 9) are equally likely; the mean is 0, 3, 6, 9 with chances 8, 12, 6, 1 in 27
+    # all 3^3 resamples of (0, 0, 9) are equally likely;
+    # the mean is 0, 3, 6, 9 with chances 8, 12, 6, 1 in 27
     exact = sorted(sum(draw) / 3 for draw in itertools.product([0.0, 0.0, 9.0], repeat=3))
     for confidence in (0.3, 0.8):
         interval = stratified_bootstrap(
-            [np.array([0.0, 0.0, 9.0])], lambda x: x.mean(axis=-1), resamples=20_000, confidence=confidence
+            [np.array([0.0, 0.0, 9.0])],
+            lambda x: x.mean(axis=-1),
+            resamples=20_000,
+            confidence=confidence,
         )
-        low, high = np.quantile(exact, [(1 - confidence) / 2, (1 + confidence) / 2], method="inverted_cdf")
+        low, high = np.quantile(
+            exact, [(1 - confidence) / 2, (1 + confidence) / 2], method="inverted_cdf"
+        )
         assert interval == (3.0, low, high)
 
 
 def test_the_bootstrap_resamples_within_strata():
-    # each stratum is constant: resampled within strata nothing can vary; resampled in one pool it would
+    # each stratum is constant: resampled within strata nothing can vary;
+    # resampled in one pool it would
     interval = stratified_bootstrap([np.full(4, 1.0), np.full(4, 5.0)], lambda x: x.mean(axis=-1))
     assert interval == (3.0, 3.0, 3.0)
 
@@ -109,7 +131,8 @@ def test_collapsed_is_half_as_often_as_agents_that_know_of_no_constraint():
     # LapGridWorld: such agents violate on 0.46 of their steps, so 0.23 is half as often
     assert num_collapsed(np.array([0.46, 0.45, 0.23, 0.22, 0.0]), nominal_rate=0.46) == 3
     assert num_collapsed(np.array([0.46, 0.51]), nominal_rate=None) == 1
-    assert num_collapsed(np.array([0.005, 0.6]), nominal_rate=0.01) == 1  # half of almost nothing is noise
+    # half of almost nothing is noise
+    assert num_collapsed(np.array([0.005, 0.6]), nominal_rate=0.01) == 1
 
 
 @pytest.mark.parametrize("bad", [[], [1.0, float("nan")], [float("inf")]])

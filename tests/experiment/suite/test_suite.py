@@ -34,7 +34,9 @@ from icrl.tasks.registry import make_scenario
 
 
 def tiny(config: LearnConfig) -> LearnConfig:
-    forward = replace(config.forward, steps=256, num_envs=4, rollout_steps=32, minibatch=32, epochs=1, hidden=(4,))
+    forward = replace(
+        config.forward, steps=256, num_envs=4, rollout_steps=32, minibatch=32, epochs=1, hidden=(4,)
+    )
     backward = replace(config.backward, updates=2, max_kl_new_old=None)
     return replace(config, steps=4_000, num_samples=2, forward=forward, backward=backward)
 
@@ -44,7 +46,9 @@ def small_suite(*entries: Entry) -> Suite:
 
 
 ICRL = Entry(label="icrl", task="lap-grid", seeds=1, change=tiny, episodes=2)
-NOMINAL = Entry(label="nominal", task="lap-grid", method="nominal", seeds=2, change=tiny, episodes=2)
+NOMINAL = Entry(
+    label="nominal", task="lap-grid", method="nominal", seeds=2, change=tiny, episodes=2
+)
 
 
 def no_such_feature(config: LearnConfig) -> LearnConfig:
@@ -76,7 +80,10 @@ def test_only_some_entries_and_what_they_need(tmp_path):
     source = Entry(label="source", task="lap-grid", seeds=1)
     kept = Entry(label="kept", task="lap-grid", seeds=1, source="source")
     suite = small_suite(source, ICRL, kept, NOMINAL)
-    assert [run.directory.name for run in expand(suite, tmp_path, only=("kept",))] == ["source-seed0", "kept-seed0"]
+    assert [run.directory.name for run in expand(suite, tmp_path, only=("kept",))] == [
+        "source-seed0",
+        "kept-seed0",
+    ]
     names = [run.directory.name for run in expand(suite, tmp_path, only=("icrl", "nominal"))]
     assert names == ["icrl-seed0", "nominal-seed0", "nominal-seed1"]
     with pytest.raises(InputError, match=r"unknown entry .*nominl.*nominal"):
@@ -98,7 +105,12 @@ def test_a_method_that_does_not_exist_is_refused_before_anything_is_made(tmp_pat
 
 def test_a_suite_survives_failures_and_skips_what_is_finished(tmp_path):
     runs = expand(small_suite(ICRL, NOMINAL, FAILING), tmp_path)
-    assert [run.directory.name for run in runs] == ["icrl-seed0", "nominal-seed0", "failing-seed0", "nominal-seed1"]
+    assert [run.directory.name for run in runs] == [
+        "icrl-seed0",
+        "nominal-seed0",
+        "failing-seed0",
+        "nominal-seed1",
+    ]
     runs = runs[:3]
     watch = Watch()
     outcome = run_suite(runs, tmp_path, 2, watch, "icrl suite small")
@@ -140,22 +152,31 @@ def test_an_interrupted_suite_ends_its_children_and_goes_on(tmp_path):
     assert not RunDirectory(directory).finished
     assert read_scores(tmp_path) == []
     assert not list(tmp_path.glob(".*.stderr"))
-    # of the last round, or of the one before where the end came between its metrics and its checkpoint
+    # of the last round, or of the one before where the end came between its
+    # metrics and its checkpoint
     last = len(RunDirectory(directory).metrics()) - 1
     assert make_ready(runs[0])
-    assert checkpoints(directory)[0].name in {f"round-{number:06d}.safetensors" for number in (last - 1, last)}
+    assert checkpoints(directory)[0].name in {
+        f"round-{number:06d}.safetensors" for number in (last - 1, last)
+    }
     assert run_suite(runs, tmp_path, 1, Watch(), "icrl suite small").finished == ["nominal-seed0"]
     demos = load_demos(shipped_demos("lap-grid.npz"))
     run_learning(runs[0].spec, lap_grid(), demos, tmp_path / "straight", Callback())
-    policies = [(path / "policy.safetensors").read_bytes() for path in (directory, tmp_path / "straight")]
+    policies = [
+        (path / "policy.safetensors").read_bytes() for path in (directory, tmp_path / "straight")
+    ]
     assert policies[0] == policies[1]
 
 
 def test_a_worker_ends_with_its_parent(tmp_path):
-    endless = replace(NOMINAL, seeds=1, change=lambda config: replace(tiny(config), steps=100_000_000))
+    endless = replace(
+        NOMINAL, seeds=1, change=lambda config: replace(tiny(config), steps=100_000_000)
+    )
     (run,) = expand(small_suite(endless), tmp_path)
     command = [sys.executable, "-m", "icrl.experiment.engine.worker", str(run.directory)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as worker:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as worker:
         _, errors = worker.communicate(json.dumps(to_json(run.spec)) + "\n", timeout=60)
     assert worker.returncode in (143, 130)  # in order, or after a while
     assert errors == ""
@@ -241,7 +262,10 @@ def test_jobs_run_so_many_at_a_time(tmp_path, monkeypatch):
 @pytest.mark.parametrize("preset", PRESETS)
 def test_specs_survive_json(tmp_path, preset):
     (run,) = expand(small_suite(replace(ICRL, preset=preset)), tmp_path)
-    assert spec_from_json(json.loads(json.dumps({**to_json(run.spec), "versions": {"jax": "1"}}))) == run.spec
+    assert (
+        spec_from_json(json.loads(json.dumps({**to_json(run.spec), "versions": {"jax": "1"}})))
+        == run.spec
+    )
 
 
 @pytest.mark.parametrize(
@@ -275,14 +299,18 @@ def test_seeds_and_steps_replace_those_of_the_suite():
 
 
 def test_the_suites_that_ship():
-    sizes = {name: {entry.label: entry.seeds for entry in find_suite(name).entries} for name in SUITES}
+    sizes = {
+        name: {entry.label: entry.seeds for entry in find_suite(name).entries} for name in SUITES
+    }
     others = {"paper", "binary-classifier", "gail-constraint", "nominal"}
     assert sizes["lap-grid"] == {"icrl": 20} | dict.fromkeys(others, 10)
     assert sizes["half-cheetah"] == {"icrl": 10} | dict.fromkeys(others, 5)
     assert sizes["ant"] == {"icrl": 6} | dict.fromkeys(others, 3)
     assert len(sizes["shapes"]) == 18 * 4
     assert set(sizes["shapes"].values()) == {5}
-    long, short = (expand(find_suite(name), Path("out"))[0].spec for name in ("lap-grid-long", "lap-grid"))
+    long, short = (
+        expand(find_suite(name), Path("out"))[0].spec for name in ("lap-grid-long", "lap-grid")
+    )
     assert long.config == replace(short.config, steps=3 * short.config.steps)
     with pytest.raises(InputError, match="unknown suite 'lapgrid'"):
         find_suite("lapgrid")
@@ -297,16 +325,26 @@ def test_labels_tell_entries_apart(labels):
 @pytest.mark.parametrize("terminal", [True, False])
 def test_the_display_counts(tmp_path, terminal):
     runs = expand(small_suite(replace(ICRL, seeds=2), FAILING), tmp_path)
-    console = Console(force_terminal=terminal, width=140, record=True, file=(tmp_path / "screen").open("w"))
+    console = Console(
+        force_terminal=terminal, width=140, record=True, file=(tmp_path / "screen").open("w")
+    )
     scores = {"scenario": "lap-grid", "method": "icrl", "seed": 0, "steps": 9}
-    scores |= {"true_return": 30.0, "violation_rate": 0.75, "expert_return": 60.0, "seconds": 1, "steps_per_second": 2}
+    scores |= {
+        "true_return": 30.0,
+        "violation_rate": 0.75,
+        "expert_return": 60.0,
+        "seconds": 1,
+        "steps_per_second": 2,
+    }
     with SuiteDisplay("small", runs, console) as display:
         for run in runs:
             job = Job(run.directory.name, "", (), "", tmp_path)
             display.started(job, 1)
             display.waiting()
             run.directory.mkdir()
-            name, content = ("scores.json", scores) if run.spec.label == "icrl" else ("error.txt", {})
+            name, content = (
+                ("scores.json", scores) if run.spec.label == "icrl" else ("error.txt", {})
+            )
             write_json(run.directory / name, content)
             display.ended(job, 0)
     console.file.close()
@@ -334,6 +372,8 @@ def test_a_finished_transfer_must_still_belong_to_its_source(tmp_path):
     write_json(run.directory / "scores.json", {})
     assert not make_ready(run)
     write(tmp_path / "source-seed0", 3.0)  # made anew, with another result
-    with pytest.raises(InputError, match=r"kept-seed0 was given another constraint .* Move it away"):
+    with pytest.raises(
+        InputError, match=r"kept-seed0 was given another constraint .* Move it away"
+    ):
         make_ready(run)
     assert (run.directory / "scores.json").exists()

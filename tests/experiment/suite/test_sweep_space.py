@@ -6,7 +6,12 @@ import pytest
 from icrl.constraint.learned import load_constraint
 from icrl.errors import InputError
 from icrl.experiment.run.one_run import run_learning
-from icrl.experiment.suite.sweep_objective import Parts, how_far, judge_by_truth, judge_without_truth
+from icrl.experiment.suite.sweep_objective import (
+    Parts,
+    how_far,
+    judge_by_truth,
+    judge_without_truth,
+)
 from icrl.experiment.suite.sweep_space import read_space, space_of
 from icrl.methods.registry import preset
 from icrl.tasks.lap_grid import lap_grid
@@ -102,7 +107,9 @@ def test_what_cannot_be_told_does_not_count():
 
 def test_a_run_on_its_way_by_hand():
     # demonstrations cost 0.1: 0.9 allowed; return 45 of 60: 0.25 away; (0.9 + 0.75) / 2
-    assert how_far({"agent/return": 45.0, "constraint/cost_demos": 0.1}, 60.0) == pytest.approx(0.825)
+    assert how_far({"agent/return": 45.0, "constraint/cost_demos": 0.1}, 60.0) == pytest.approx(
+        0.825
+    )
     assert how_far({"agent/return": 45.0, "constraint/cost_demos": 0.1}, None) == pytest.approx(0.9)
     assert how_far({"agent/return": 600.0}, 60.0) == pytest.approx(0.5)
 
@@ -121,7 +128,11 @@ def test_the_parts_of_a_trial_are_what_its_runs_say(tmp_path):
     shares = []
     for constraint, visited in zip(constraints, visits, strict=True):
         flagged = ~constraint.is_feasible(visited.observations, visited.actions)
-        better = [e for e in range(len(visited.returns)) if visited.returns[e] > 60 and (visited.episodes == e).any()]
+        better = [
+            e
+            for e in range(len(visited.returns))
+            if visited.returns[e] > 60 and (visited.episodes == e).any()
+        ]
         share = 0.0  # where nobody out-earned the demonstrations, nothing was found out
         if better:
             share = np.mean([flagged[visited.episodes == e].any() for e in better])

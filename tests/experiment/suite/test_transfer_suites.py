@@ -1,4 +1,5 @@
-"""Suites whose runs need other runs: sources first, borrowed where another suite has them, failures passed on."""
+"""Suites whose runs need other runs: sources first,
+borrowed where another suite has them, failures passed on."""
 
 import json
 from dataclasses import replace
@@ -33,9 +34,13 @@ class Silent:
 
 
 def tiny(config):
-    forward = replace(config.forward, steps=256, num_envs=4, rollout_steps=32, minibatch=32, epochs=1, hidden=(4,))
+    forward = replace(
+        config.forward, steps=256, num_envs=4, rollout_steps=32, minibatch=32, epochs=1, hidden=(4,)
+    )
     backward = replace(config.backward, updates=2)
-    return forward_alone(replace(config, steps=700, num_samples=2, forward=forward, backward=backward))
+    return forward_alone(
+        replace(config, steps=700, num_samples=2, forward=forward, backward=backward)
+    )
 
 
 SOURCE = Entry(label="source-icrl", task="lap-grid", seeds=1, change=tiny, episodes=2)
@@ -60,13 +65,23 @@ def test_a_transfer_waits_for_its_source_and_uses_its_constraint(tmp_path):
     ]
     watch = Silent()
     outcome = run_suite(runs, tmp_path, 2, watch, "icrl suite small")
-    assert watch.events == [runs[0].directory.name, ("source-icrl-seed0", 0), "icrl-seed0", ("icrl-seed0", 0)]
+    assert watch.events == [
+        runs[0].directory.name,
+        ("source-icrl-seed0", 0),
+        "icrl-seed0",
+        ("icrl-seed0", 0),
+    ]
     assert outcome.failed == []
     source, kept = (RunDirectory(run.directory) for run in runs)
     assert kept.config()["constraint"] == str(source.path)
     names = ("constraint/constraint.safetensors",)
-    assert [(source.path / name).read_bytes() for name in names] == [(kept.path / name).read_bytes() for name in names]
-    assert run_suite(runs, tmp_path, 1, Silent(), "again").skipped == ["source-icrl-seed0", "icrl-seed0"]
+    assert [(source.path / name).read_bytes() for name in names] == [
+        (kept.path / name).read_bytes() for name in names
+    ]
+    assert run_suite(runs, tmp_path, 1, Silent(), "again").skipped == [
+        "source-icrl-seed0",
+        "icrl-seed0",
+    ]
 
 
 def test_a_failing_source_is_recorded_with_all_that_needed_it(tmp_path):
@@ -84,12 +99,26 @@ def test_a_failing_source_is_recorded_with_all_that_needed_it(tmp_path):
 def test_only_what_depends_on_a_failure_is_given_up(tmp_path, monkeypatch):
     (tmp_path / "exit_with.py").write_text("import sys; sys.exit(int(sys.stdin.readline()))")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    plan = (("bad", "1", ()), ("child", "0", ("bad",)), ("grandchild", "0", ("child",)), ("other", "0", ()))
+    plan = (
+        ("bad", "1", ()),
+        ("child", "0", ("bad",)),
+        ("grandchild", "0", ("child",)),
+        ("other", "0", ()),
+    )
     watch = Silent()
-    run_jobs([Job(name, "exit_with", (), code, tmp_path / name, after) for name, code, after in plan], 1, watch)
+    run_jobs(
+        [Job(name, "exit_with", (), code, tmp_path / name, after) for name, code, after in plan],
+        1,
+        watch,
+    )
     assert watch.events == [
-        "bad", ("bad", 1), ("child", NOT_STARTED), ("grandchild", NOT_STARTED), "other", ("other", 0),
-    ]  # fmt: skip
+        "bad",
+        ("bad", 1),
+        ("child", NOT_STARTED),
+        ("grandchild", NOT_STARTED),
+        "other",
+        ("other", 0),
+    ]
 
 
 def test_a_run_of_another_suite_is_borrowed(tmp_path):
@@ -150,7 +179,9 @@ def test_the_transfer_suites(name, task, seeds, steps, features, tmp_path):
     runs = expand(find_suite(name), tmp_path / name)
     sources = [run for run in runs if run.spec.label.startswith("source-")]
     others = [run for run in runs if run not in sources]
-    assert {(run.spec.task, run.spec.config.features) for run in sources} == {("ant-wall", features)}
+    assert {(run.spec.task, run.spec.config.features) for run in sources} == {
+        ("ant-wall", features)
+    }
     assert {(run.spec.task, run.spec.config.steps) for run in others} == {(task, steps)}
     methods = {"icrl", "binary-classifier", "gail-constraint"}
     assert {run.spec.label: run.spec.constraint is not None for run in others} == (
@@ -162,12 +193,16 @@ def test_the_transfer_suites(name, task, seeds, steps, features, tmp_path):
             source = "icrl" if run.spec.label == "icrl-lagrangian" else run.spec.method
             assert run.after == (f"source-{source}-seed{run.spec.seed}",)
             assert Path(run.spec.constraint) == tmp_path / name / run.after[0]
-    assert {r.spec.config.forward.respect for r in others if r.spec.label == "icrl-lagrangian"} == {Respect.lagrangian}
+    assert {r.spec.config.forward.respect for r in others if r.spec.label == "icrl-lagrangian"} == {
+        Respect.lagrangian
+    }
     assert len(runs) == (3 + 6) * seeds
 
 
 def test_ant_is_not_learned_twice(tmp_path):
-    learned = [run for run in expand(find_suite("ant"), tmp_path / "ant") if run.spec.label != "nominal"]
+    learned = [
+        run for run in expand(find_suite("ant"), tmp_path / "ant") if run.spec.label != "nominal"
+    ]
     for run in learned:
         run.directory.mkdir(parents=True)
         finished_run(run)
@@ -180,7 +215,10 @@ def test_ant_is_not_learned_twice(tmp_path):
 
 def test_the_ablation_has_sixteen_cells_each_with_its_switches():
     base = preset("paper", "half-cheetah-wall").backward
-    specs = {run.spec.label: run.spec for run in expand(find_suite("ablation-half-cheetah"), Path("out"), seeds=1)}
+    specs = {
+        run.spec.label: run.spec
+        for run in expand(find_suite("ablation-half-cheetah"), Path("out"), seeds=1)
+    }
     assert len(specs) == 16
     for updates in ABLATION_UPDATES:
         for name, weights, stops in (
@@ -191,12 +229,26 @@ def test_the_ablation_has_sixteen_cells_each_with_its_switches():
         ):
             backward = specs[f"{name}-B{updates}"].config.backward
             assert (backward.updates, backward.weights) == (updates, weights)
-            assert (backward.max_kl_old_new, backward.max_kl_new_old) == ((10.0, 2.5) if stops else (None, None))
-            assert replace(backward, updates=10, weights=base.weights, max_kl_old_new=10.0, max_kl_new_old=2.5) == base
+            assert (backward.max_kl_old_new, backward.max_kl_new_old) == (
+                (10.0, 2.5) if stops else (None, None)
+            )
+            assert (
+                replace(
+                    backward,
+                    updates=10,
+                    weights=base.weights,
+                    max_kl_old_new=10.0,
+                    max_kl_new_old=2.5,
+                )
+                == base
+            )
 
 
 def test_the_short_ablation_is_part_of_the_long_one():
-    long = {(r.spec.label, r.spec.seed): r.spec for r in expand(find_suite("ablation-half-cheetah"), Path("out"))}
+    long = {
+        (r.spec.label, r.spec.seed): r.spec
+        for r in expand(find_suite("ablation-half-cheetah"), Path("out"))
+    }
     short = expand(find_suite("ablation-half-cheetah-short"), Path("out"))
     assert len(short) == 2 * 4 * 3
     assert all(long[run.spec.label, run.spec.seed] == run.spec for run in short)

@@ -46,7 +46,15 @@ def measure_checkpoints(
     task: str, scenario: Scenario, demos: Demonstrations, source: str | None, config: LearnConfig
 ) -> dict[str, Any]:
     """Make a run in a folder that is thrown away, and tell what its checkpoints took."""
-    spec = RunSpec(task=task, method=ICRL.name, preset="default", seed=0, config=config, demos=source, episodes=1)
+    spec = RunSpec(
+        task=task,
+        method=ICRL.name,
+        preset="default",
+        seed=0,
+        config=config,
+        demos=source,
+        episodes=1,
+    )
     counted = _Counted()
     with tempfile.TemporaryDirectory() as folder:
         run_learning(spec, scenario, demos, Path(folder) / "run", counted)

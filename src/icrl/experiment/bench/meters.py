@@ -1,7 +1,9 @@
-"""What `icrl bench` measures: each meter does one chunk of work and says how many environment steps that was.
+"""What `icrl bench` measures: each meter does one chunk of work and says how many
+environment steps that was.
 
-`raw` is the physics alone, the limit; `rollout` adds acting and the learned cost; `terminate` and `lagrangian` are full
-training, the two forms of the forward step. Heavy imports are inside: flags must be set before JAX is loaded.
+`raw` is the physics alone, the limit; `rollout` adds acting and the learned cost; `terminate` and
+`lagrangian` are full training, the two forms of the forward step. Heavy imports are inside: flags
+must be set before JAX is loaded.
 """
 
 import math
@@ -51,7 +53,8 @@ def forward_config(setting: Setting, respect: Respect) -> ForwardConfig:
     rows = setting.rows or config.num_envs * config.rollout_steps
     if rows % num_envs:
         raise InputError(
-            f"expected a number of environments that divides the {rows} rows of an update, got {num_envs}."
+            f"expected a number of environments that divides the {rows} rows of an update, got "
+            f"{num_envs}."
         )
     return replace(
         config,
@@ -68,8 +71,12 @@ def make_meter(name: str, setting: Setting) -> Meter:
     makers: dict[str, Callable[[Setting], Meter]] = {
         "raw": raw_meter,
         "rollout": rollout_meter,
-        "terminate": lambda s: training_meter(forward_config(s, Respect.terminate), make_scenario(s.task).task),
-        "lagrangian": lambda s: training_meter(forward_config(s, Respect.lagrangian), make_scenario(s.task).task),
+        "terminate": lambda s: training_meter(
+            forward_config(s, Respect.terminate), make_scenario(s.task).task
+        ),
+        "lagrangian": lambda s: training_meter(
+            forward_config(s, Respect.lagrangian), make_scenario(s.task).task
+        ),
         "ours": lambda s: training_meter(plain_ppo(s), make_scenario(s.task).task),
         "sb3-dummy": lambda s: _peer(s, False),
         "sb3-subproc": lambda s: _peer(s, True),
@@ -80,7 +87,8 @@ def make_meter(name: str, setting: Setting) -> Meter:
 
 
 def raw_meter(setting: Setting) -> Meter:
-    """Physics alone: `Batch.step` with the task's frame skip under clipped Gaussian controls of deviation 1."""
+    """Physics alone: `Batch.step` with the task's frame skip under clipped
+    Gaussian controls of deviation 1."""
     import mujoco
 
     from icrl.tasks.mujoco_batch import MujocoBatchEnv
@@ -88,7 +96,9 @@ def raw_meter(setting: Setting) -> Meter:
     config = forward_config(setting, Respect.terminate)
     env = make_scenario(setting.task).task.make_env(config.num_envs)
     if not isinstance(env, MujocoBatchEnv):
-        raise InputError(f"{setting.task} has no MuJoCo physics: there is no raw speed to compare with.")
+        raise InputError(
+            f"{setting.task} has no MuJoCo physics: there is no raw speed to compare with."
+        )
     rng = np.random.default_rng(0)
     noise = rng.standard_normal((config.rollout_steps, config.num_envs, env.model.nu))
     controls = np.clip(noise, *np.asarray(env.model.actuator_ctrlrange).T)
@@ -97,7 +107,8 @@ def raw_meter(setting: Setting) -> Meter:
 
     def chunk() -> int:
         nonlocal elapsed
-        if elapsed >= env.horizon:  # as in training: bodies that lie on their backs for ever are other physics
+        # as in training: bodies that lie on their backs for ever are other physics
+        if elapsed >= env.horizon:
             env.reset()
             elapsed = 0
         for control in controls:
@@ -116,7 +127,9 @@ def fresh_cost(task: Task, name: str) -> CostFunction:
 
     backward = default(name).backward
     features = select_features(task, None, backward.input_clip)
-    whole = constraint_cost(init_constraint(np.random.default_rng(0), features, backward), features, backward)
+    whole = constraint_cost(
+        init_constraint(np.random.default_rng(0), features, backward), features, backward
+    )
 
     def cost(observations: AnyArray, actions: AnyArray) -> FloatArray:
         return np.asarray(_SHARE * whole(observations, actions))
@@ -142,7 +155,8 @@ def rollout_meter(setting: Setting) -> Meter:
 
 
 def training_meter(config: ForwardConfig, task: Task) -> Meter:
-    """What `forward_step` repeats: a rollout under the learned cost, and the update of policy, critics, normalisers."""
+    """What `forward_step` repeats: a rollout under the learned cost, and the update of policy,
+    critics, normalisers."""
     from icrl.agent.forward_step import update_agent
     from icrl.agent.rollout import EnvStream, collect_rollout
     from icrl.agent.state import init_agent, policy_of
@@ -161,8 +175,11 @@ def training_meter(config: ForwardConfig, task: Task) -> Meter:
 
 
 def plain_ppo(setting: Setting) -> ForwardConfig:
-    """What a peer can do too: ten epochs of minibatches of 64, never stopped early; ours also computes the cost."""
-    return replace(forward_config(setting, Respect.terminate), epochs=10, minibatch=64, target_kl=None)
+    """What a peer can do too: ten epochs of minibatches of 64, never stopped early;
+    ours also computes the cost."""
+    return replace(
+        forward_config(setting, Respect.terminate), epochs=10, minibatch=64, target_kl=None
+    )
 
 
 def _peer(setting: Setting, subprocesses: bool) -> Meter:

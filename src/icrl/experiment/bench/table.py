@@ -1,4 +1,5 @@
-"""`icrl bench` for a person: the table, the file, and the warning when the timings cannot be trusted."""
+"""`icrl bench` for a person: the table, the file,
+and the warning when the timings cannot be trusted."""
 
 from pathlib import Path
 
@@ -8,7 +9,14 @@ from rich.table import Table
 
 from icrl.config import Respect
 from icrl.experiment.bench.meters import Setting, forward_config
-from icrl.experiment.bench.throughput import BUDGETS, Result, as_json, load_warning, machine_facts, run_setting
+from icrl.experiment.bench.throughput import (
+    BUDGETS,
+    Result,
+    as_json,
+    load_warning,
+    machine_facts,
+    run_setting,
+)
 from icrl.files import make_folder
 from icrl.json_files import write_json
 from icrl.words import say
@@ -58,9 +66,14 @@ def peer_lines(rows: list[tuple[Setting, dict[str, Result]]]) -> list[str]:
     lines = []
     for setting, results in rows:
         if "ours" in results:
-            peer = max(result.steps_per_second for name, result in results.items() if name != "ours")
+            peer = max(
+                result.steps_per_second for name, result in results.items() if name != "ours"
+            )
             times = results["ours"].steps_per_second / peer
-            lines.append(f"{times:.1f} x Stable-Baselines3 at its better, {setting.threads} physics thread(s) of ours.")
+            lines.append(
+                f"{times:.1f} x Stable-Baselines3 at its better, {setting.threads} physics "
+                "thread(s) of ours."
+            )
     return lines
 
 
@@ -81,11 +94,14 @@ def bench_throughput(settings: list[Setting], out: Path, command: str, console: 
             add_rows(table, *done[-1])
             # after every setting, so that a run can be stopped at any moment
             rows = [as_json(*row) for row in done]
-            write_json(out, {"command": command, "machine": facts, "warning": warning, "settings": rows})
+            write_json(
+                out, {"command": command, "machine": facts, "warning": warning, "settings": rows}
+            )
             bar.advance(task)
     console.print(table)
     console.print(
-        "2 x 1: two processes with one thread each, rates added. CPU: CPU seconds over wall seconds of a process."
+        "2 x 1: two processes with one thread each, rates added. CPU: CPU seconds over wall "
+        "seconds of a process."
     )
     for line in peer_lines(done):
         console.print(line, highlight=False)

@@ -1,7 +1,9 @@
-"""`icrl bench throughput`: training speed as a share of the physics' own, on one machine in one run.
+"""`icrl bench throughput`: training speed as a share of the physics' own,
+on one machine in one run.
 
-Meters take turns in slices of time, so that a drifting clock or a noisy neighbour hits all of them; a ratio is the
-median over the turns of (meter / raw). Every setting runs in fresh processes; side by side means between barriers.
+Meters take turns in slices of time, so that a drifting clock or a noisy neighbour hits all of them;
+a ratio is the median over the turns of (meter / raw). Every setting runs in fresh processes; side
+by side means between barriers.
 """
 
 import multiprocessing as mp
@@ -41,7 +43,8 @@ class Turn(NamedTuple):
 
     steps_per_second: float
     cpu_share: float
-    """CPU seconds over wall seconds: well below the number of threads when others hold the cores."""
+    """CPU seconds over wall seconds: well below the number of threads
+    when others hold the cores."""
 
 
 class Result(NamedTuple):
@@ -50,7 +53,8 @@ class Result(NamedTuple):
     steps_per_second: float
     """Median over the turns."""
     ratio_to_raw: float | None
-    """Median over the turns of this rate over the raw one of the same turn; None where there is no raw meter."""
+    """Median over the turns of this rate over the raw one of the same turn;
+    None where there is no raw meter."""
     cpu_share: float
     """Median, per process."""
     rates: list[float]
@@ -64,7 +68,8 @@ class Waits(Protocol):
 
 
 def throughput_settings(tasks: Sequence[str], seconds: float, peers: bool) -> list[Setting]:
-    """All rows of the table: threads and processes, then environments, then width; lap-grid; the peers."""
+    """All rows of the table: threads and processes, then environments, then width;
+    lap-grid; the peers."""
     rows: list[Setting] = []
     for task in tasks:
         base = Setting(task=task, seconds=seconds)
@@ -72,7 +77,9 @@ def throughput_settings(tasks: Sequence[str], seconds: float, peers: bool) -> li
         slim = replace(base, meters=("raw", "terminate"))
         rows += [replace(slim, num_envs=count) for count in (16, 256)]
         rows += [replace(slim, width=width) for width in (128, 256)]
-    rows.append(Setting(task="lap-grid", seconds=seconds, meters=("rollout", "terminate", "lagrangian")))
+    rows.append(
+        Setting(task="lap-grid", seconds=seconds, meters=("rollout", "terminate", "lagrangian"))
+    )
     if peers:
         peer = Setting(task="half-cheetah-wall", seconds=seconds, rounds=3, meters=PEERS)
         rows += [peer, replace(peer, threads=2)]
@@ -80,7 +87,8 @@ def throughput_settings(tasks: Sequence[str], seconds: float, peers: bool) -> li
 
 
 def measure(setting: Setting, barrier: Waits | None = None) -> dict[str, list[Turn]]:
-    """Warm every meter up (compilation), then let them take turns; one process's share of the setting."""
+    """Warm every meter up (compilation), then let them take turns;
+    one process's share of the setting."""
     meters = {name: make_meter(name, setting) for name in setting.meters}
     for meter in meters.values():
         for _ in range(2):
@@ -107,14 +115,19 @@ def combine(processes: Sequence[dict[str, list[Turn]]]) -> dict[str, Result]:
     """Rates of processes side by side add up; ratios are taken turn by turn."""
     rates = {
         name: [
-            sum(turn.steps_per_second for turn in turns) for turns in zip(*(p[name] for p in processes), strict=True)
+            sum(turn.steps_per_second for turn in turns)
+            for turns in zip(*(p[name] for p in processes), strict=True)
         ]
         for name in processes[0]
     }
     results: dict[str, Result] = {}
     for name, own in rates.items():
         raw = rates.get("raw")
-        ratio = None if raw is None else median(mine / limit for mine, limit in zip(own, raw, strict=True))
+        ratio = (
+            None
+            if raw is None
+            else median(mine / limit for mine, limit in zip(own, raw, strict=True))
+        )
         share = median(turn.cpu_share for process in processes for turn in process[name])
         results[name] = Result(median(own), ratio, share, own)
     return results
@@ -124,7 +137,10 @@ def run_setting(setting: Setting) -> dict[str, Result]:
     """Measure a setting in fresh processes, side by side when there are several."""
     context = mp.get_context("spawn")
     barrier, answers = context.Barrier(setting.processes), context.Queue()
-    workers = [context.Process(target=_work, args=(setting, barrier, answers)) for _ in range(setting.processes)]
+    workers = [
+        context.Process(target=_work, args=(setting, barrier, answers))
+        for _ in range(setting.processes)
+    ]
     for worker in workers:
         worker.start()
     try:
@@ -138,12 +154,19 @@ def run_setting(setting: Setting) -> dict[str, Result]:
 
 def as_json(setting: Setting, results: dict[str, Result]) -> dict[str, Any]:
     """A setting and what was measured, as plain JSON values."""
-    return {**to_json(setting), "results": {name: result._asdict() for name, result in results.items()}}
+    return {
+        **to_json(setting),
+        "results": {name: result._asdict() for name, result in results.items()},
+    }
 
 
 def machine_facts() -> dict[str, Any]:
     """What the timings depend on."""
-    names = [line.split(":", 1)[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
+    names = [
+        line.split(":", 1)[1].strip()
+        for line in _lines("/proc/cpuinfo")
+        if line.startswith("model name")
+    ]
     return {
         "system": platform.platform(terse=True),
         "processor": names[0] if names else platform.processor(),
@@ -159,8 +182,9 @@ def load_warning(facts: dict[str, Any]) -> str | None:
     if load <= QUIET_LOAD:
         return None
     return (
-        f"the load average is {load:.2f} on {facts['cores']} cores before the first measurement: other programs are "
-        "running, so rates mean little and ratios not much more. Measure on a quiet machine."
+        f"the load average is {load:.2f} on {facts['cores']} cores before the first measurement: "
+        "other programs are running, so rates mean little and ratios not much more. Measure on a "
+        "quiet machine."
     )
 
 
@@ -169,14 +193,17 @@ def _lines(path: str) -> list[str]:
 
 
 def _answer(answers: Any, workers: Sequence[Any]) -> dict[str, list[Turn]]:
-    """The next process's measurements; a process that died or failed is an error, not a wait for ever."""
+    """The next process's measurements; a process that died or failed is an error,
+    not a wait for ever."""
     while True:
         try:
             answer = answers.get(timeout=1.0)
         except queue.Empty:
             if any(worker.exitcode not in (None, 0) for worker in workers):
                 codes = [worker.exitcode for worker in workers]
-                raise InputError(f"a benchmark process ended without an answer (exit codes {codes}).") from None
+                raise InputError(
+                    f"a benchmark process ended without an answer (exit codes {codes})."
+                ) from None
             continue
         if isinstance(answer, str):
             raise InputError(answer)

@@ -46,8 +46,11 @@ class OfAnotherRun(InputError):
     """A checkpoint that is whole, and of another version, task, config or seed."""
 
 
-def write_checkpoint(directory: Path, number: int, value: Any, kind: Any, run: dict[str, Any]) -> Path:
-    """Keep the state of a run after round `number`, and the one before it; once this returns, it lasts.
+def write_checkpoint(
+    directory: Path, number: int, value: Any, kind: Any, run: dict[str, Any]
+) -> Path:
+    """Keep the state of a run after round `number`, and the one before it;
+    once this returns, it lasts.
 
     `run` says which run it is, in plain JSON: nobody else may go on from it.
     """
@@ -101,7 +104,15 @@ def read_checkpoint(path: Path, kind: Any, run: dict[str, Any]) -> Any:
         data = read_bytes(path, _MOST_BYTES)
         arrays: dict[str, AnyArray] = load(data)
         body, checksum = _said(data)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, SafetensorError, InputError) as error:
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        RecursionError,
+        SafetensorError,
+        InputError,
+    ) as error:
         raise Damaged(f"{path} is damaged ({error!s:.120}).") from error
     if _checksum(body, arrays) != checksum:
         raise Damaged(f"{path} is damaged (its checksum differs).")
@@ -141,21 +152,24 @@ def _checksum(body: str, arrays: dict[str, AnyArray]) -> str:
 def _require_same(path: Path, content: dict[str, Any], run: dict[str, Any]) -> None:
     if content.get("format") != _FORMAT:
         raise OfAnotherRun(
-            f"{path} is of another version of icrl (form {content.get('format')!r:.20}, here {_FORMAT}): "
-            "go on with that version, or remove the run and start it again."
+            f"{path} is of another version of icrl (form {content.get('format')!r:.20}, here "
+            f"{_FORMAT}): go on with that version, or remove the run and start it again."
         )
     there = flat(content.get("run"))
     here = flat(json.loads(json.dumps(run)))
     other = [name for name in sorted({*there, *here}) if there.get(name) != here.get(name)]
     if other:
-        said = [f"{name} is {there.get(name)!r:.60} there, {here.get(name)!r:.60} here" for name in other]
+        said = [
+            f"{name} is {there.get(name)!r:.60} there, {here.get(name)!r:.60} here"
+            for name in other
+        ]
         more = ""
         if len(other) > _MOST_DIFFERENCES:
             more = f", and {len(other) - _MOST_DIFFERENCES} more"
         raise OfAnotherRun(
             f"{path} is a checkpoint of another run, and nothing was touched: "
-            f"{'; '.join(said[:_MOST_DIFFERENCES])}{more}. Go on with what it was made with, or start "
-            "again in another --out."
+            f"{'; '.join(said[:_MOST_DIFFERENCES])}{more}. Go on with what it was made with, or "
+            "start again in another --out."
         )
 
 

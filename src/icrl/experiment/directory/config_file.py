@@ -54,7 +54,9 @@ def read_config(path: Path) -> ConfigFile:
     if path.is_dir():
         path = path / CONFIG
     if not path.exists():
-        raise InputError(f"{path}: there is no such file: expected settings in TOML, or a run's {CONFIG}.")
+        raise InputError(
+            f"{path}: there is no such file: expected settings in TOML, or a run's {CONFIG}."
+        )
     content = _read(path)
     try:
         return _sorted_out(content)
@@ -62,7 +64,9 @@ def read_config(path: Path) -> ConfigFile:
         raise InputError(f"{path}: {error}") from error
 
 
-def write_config(run: dict[str, Any], config: LearnConfig, tables: dict[str, dict[str, Any]]) -> str:
+def write_config(
+    run: dict[str, Any], config: LearnConfig, tables: dict[str, dict[str, Any]]
+) -> str:
     """The whole as TOML, which `read_config` reads back; None is written as "none"."""
     lines = [f"{name} = {_value(value)}" for name, value in run.items() if value is not None]
     parts = {name: table for name, table in tables.items() if table}
@@ -90,7 +94,9 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def _sorted_out(content: dict[str, Any]) -> ConfigFile:
     if content.get("constraint") is not None:
-        raise InputError("is of a transfer, which learns nothing: use icrl transfer with --constraint.")
+        raise InputError(
+            "is of a transfer, which learns nothing: use icrl transfer with --constraint."
+        )
     nested = content.get("config", {})
     if not isinstance(nested, dict):
         raise InputError(f"config is {nested!r}, expected a table of settings.")
@@ -109,7 +115,8 @@ def _sorted_out(content: dict[str, Any]) -> ConfigFile:
             settings[name] = value
         elif name not in (*_RECORDED, "config", "constraint"):
             raise unknown_name("setting", name, [*_RUN, *_TABLES, *dotted_names(LearnConfig)])
-    changed(LearnConfig(), _checkable(settings))  # names and types are wrong or right whatever the preset
+    # names and types are wrong or right whatever the preset
+    changed(LearnConfig(), _checkable(settings))
     return ConfigFile(run=run, settings=settings, tables=tables)
 
 

@@ -29,7 +29,9 @@ def parse_as(kind: Any, value: Any, where: str) -> Any:
         return tuple(parse_as(typing.get_args(kind)[0], item, where) for item in value)
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         if value not in [option.value for option in kind]:
-            raise InputError(f"{where} is {value!r}, expected one of {', '.join(str(o.value) for o in kind)}.")
+            raise InputError(
+                f"{where} is {value!r}, expected one of {', '.join(str(o.value) for o in kind)}."
+            )
         return kind(value)
     allowed: tuple[type, ...] = (int, float) if kind is float else (kind,)
     if not isinstance(value, allowed) or (isinstance(value, bool) and kind is not bool):
@@ -80,7 +82,9 @@ def _parse_dataclass(kind: type, value: Any, where: str) -> Any:
     hints = typing.get_type_hints(kind)
     unknown = sorted(set(value) - set(hints))
     if unknown:
-        raise InputError(f"{where} has settings that this version does not know: {', '.join(unknown)}.")
+        raise InputError(
+            f"{where} has settings that this version does not know: {', '.join(unknown)}."
+        )
     parsed = {name: parse_as(hints[name], item, f"{where}: {name}") for name, item in value.items()}
     try:
         return kind(**parsed)

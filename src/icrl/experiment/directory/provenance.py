@@ -27,8 +27,8 @@ def open_constraint(source: str) -> LearnedConstraint:
         return load_constraint(path / CONSTRAINT)
     if not (path / CARD).exists():
         raise InputError(
-            f"{path} holds no constraint: expected a run directory with {CONSTRAINT}/ in it, or the folder with "
-            f"{CARD} itself. Learn one with icrl learn."
+            f"{path} holds no constraint: expected a run directory with {CONSTRAINT}/ in it, or "
+            f"the folder with {CARD} itself. Learn one with icrl learn."
         )
     return load_constraint(path)
 

@@ -1,6 +1,8 @@
-"""A run directory describes itself: config, metrics by round, the constraint, the policy, the scores.
+"""A run directory describes itself: config, metrics by round, the constraint,
+the policy, the scores.
 
-Every file is written whole or not at all, after every round, so that a run can be stopped at any moment.
+Every file is written whole or not at all, after every round,
+so that a run can be stopped at any moment.
 """
 
 import dataclasses
@@ -50,7 +52,8 @@ _MORE_SCORES: dict[str, _Kinds] = {
     "nominal_return": _NUMBER, "episode_steps": _NUMBER, "episodes": (int,),
 }  # fmt: skip
 _SHARES = (
-    "agent_steps_forbidden", "expert_steps_forbidden", "hit_rate", "false_alarm_rate_right_of_start",
+    "agent_steps_forbidden", "expert_steps_forbidden", "hit_rate",
+    "false_alarm_rate_right_of_start",
 )  # fmt: skip
 """Of what scores.json says of the constraint, what reports show."""
 _METRIC: _Kinds = (*_NUMBER, str, bool, list, _NONE)
@@ -69,7 +72,8 @@ def _require_kinds(path: Path, content: dict[str, Any], entries: dict[str, _Kind
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             wanted = " or ".join("null" if kind is _NONE else kind.__name__ for kind in kinds)
             raise InputError(
-                f"{path}: {name} is {value!r:.60}, expected {wanted}. It was edited, or is damaged: restore it."
+                f"{path}: {name} is {value!r:.60}, expected {wanted}. It was edited, or is "
+                "damaged: restore it."
             )
 
 
@@ -143,8 +147,8 @@ class RunDirectory:
         kept = tuple(self.metrics()[:rounds])
         if [row.get("round") for row in kept] != list(range(rounds)):
             raise InputError(
-                f"{path} lacks some of the {rounds} rounds that the checkpoint has behind it: it was edited, or is "
-                "damaged. Restore it, or remove the run and start it again."
+                f"{path} lacks some of the {rounds} rounds that the checkpoint has behind it: it "
+                "was edited, or is damaged. Restore it, or remove the run and start it again."
             )
         lines = path.read_bytes().splitlines(keepends=True)[:rounds]
         write_whole(path, b"".join(lines))

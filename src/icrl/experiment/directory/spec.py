@@ -1,5 +1,5 @@
-"""Which run it is: `RunSpec`, and back from JSON, so that a run can be handed to another process, or
-found again in its directory."""
+"""Which run it is: `RunSpec`, and back from JSON, so that a run can be handed to another process,
+or found again in its directory."""
 
 import dataclasses
 from dataclasses import dataclass, field
@@ -21,13 +21,15 @@ class RunSpec:
     seed: int
     config: LearnConfig
     demos: str | None
-    """Path or name of the demonstrations; None: there are none (references and transfers need none)."""
+    """Path or name of the demonstrations; None:
+    there are none (references and transfers need none)."""
     episodes: int = 100
     """Episodes of the final evaluation."""
     label: str | None = None
     """Name in tables and figures; None: made from method and preset."""
     constraint: str | None = None
-    """Path of a frozen constraint that is transferred; None: the run learns one, or is a reference."""
+    """Path of a frozen constraint that is transferred;
+    None: the run learns one, or is a reference."""
     env: EnvOptions = field(default_factory=EnvOptions)
     """What was said of a user's own environment."""
     columns: ColumnMapping | None = None

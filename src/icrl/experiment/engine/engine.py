@@ -1,7 +1,7 @@
 """Running many jobs in processes of one thread each. Nothing here knows what a job computes.
 
-An engine is a function with the signature of `run_jobs`. There are two: this one, and `ray_engine.py`, for
-more than one machine.
+An engine is a function with the signature of `run_jobs`. There are two: this one, and
+`ray_engine.py`, for more than one machine.
 """
 
 import os
@@ -14,7 +14,12 @@ from typing import NamedTuple, Protocol
 
 NOT_STARTED = 3
 """Exit code of a job that was never started, because one that it waited for failed."""
-ONE_THREAD = {"ICRL_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+ONE_THREAD = {
+    "ICRL_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
 _POLL_SECONDS = 0.1
 _PATIENCE_SECONDS = 10.0
 """How long a child may take to end after it was asked to."""
@@ -33,7 +38,8 @@ class Job(NamedTuple):
     after: tuple[str, ...] = ()
     """Names of jobs among those to be run that must have succeeded before this one starts."""
     directory: Path | None = None
-    """All that it writes. Where its machine does not see this folder, it is brought back when the job is over."""
+    """All that it writes. Where its machine does not see this folder,
+    it is brought back when the job is over."""
 
 
 class Watcher(Protocol):
@@ -57,7 +63,8 @@ class Engine(Protocol):
 
 
 def run_jobs(jobs: Sequence[Job], num_processes: int, watcher: Watcher) -> None:
-    """Run the jobs in order, `num_processes` at a time; a failing one only disturbs those that come `after` it.
+    """Run the jobs in order, `num_processes` at a time;
+    a failing one only disturbs those that come `after` it.
 
     Whatever raises (Ctrl-C, the watcher) ends the children that are running before it is passed on.
     """
@@ -66,7 +73,10 @@ def run_jobs(jobs: Sequence[Job], num_processes: int, watcher: Watcher) -> None:
     try:
         while todo or running:
             give_up(todo, failed, watcher)
-            while len(running) < num_processes and (job := next_job(todo, [one for one, _ in running])) is not None:
+            while (
+                len(running) < num_processes
+                and (job := next_job(todo, [one for one, _ in running])) is not None
+            ):
                 todo.remove(job)
                 process = start_process(job, job.errors)
                 running.append((job, process))
@@ -97,7 +107,9 @@ def give_up(todo: list[Job], failed: set[str], watcher: Watcher) -> None:
         for job in hopeless:
             todo.remove(job)
             failed.add(job.name)
-            job.errors.write_text(f"not started: {', '.join(sorted(failed.intersection(job.after)))} failed.\n")
+            job.errors.write_text(
+                f"not started: {', '.join(sorted(failed.intersection(job.after)))} failed.\n"
+            )
             watcher.ended(job, NOT_STARTED)
 
 
@@ -111,7 +123,8 @@ def start_process(job: Job, errors: Path, folder: str | None = None) -> subproce
             stderr=stream,
             cwd=folder,
             env={**os.environ, **ONE_THREAD},
-            start_new_session=True,  # Ctrl-C reaches this process alone, which then ends its children in order
+            # Ctrl-C reaches this process alone, which then ends its children in order
+            start_new_session=True,
         )
 
 

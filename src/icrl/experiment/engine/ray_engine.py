@@ -61,12 +61,15 @@ class Ended(NamedTuple):
 
 
 def find_engine(name: str, address: str | None, cores: int) -> Engine:
-    """The engine called `processes` or `ray`; a cluster of this machine alone has so many `cores`."""
+    """The engine called `processes` or `ray`;
+    a cluster of this machine alone has so many `cores`."""
     if name == "ray":
         _import_ray()
         return partial(run_jobs_on_ray, address=address, cores=cores)
     if address is not None:
-        raise InputError(f"--address {address} is of a Ray cluster: give --engine ray too, or leave it out.")
+        raise InputError(
+            f"--address {address} is of a Ray cluster: give --engine ray too, or leave it out."
+        )
     return run_jobs
 
 
@@ -75,7 +78,9 @@ def _import_ray() -> Any:
     try:
         import ray
     except ImportError as error:
-        raise InputError(f"--engine ray needs the extra 'ray' ({error}): pip install 'icrl[ray]'.") from error
+        raise InputError(
+            f"--engine ray needs the extra 'ray' ({error}): pip install 'icrl[ray]'."
+        ) from error
     return ray
 
 
@@ -86,8 +91,9 @@ def run_jobs_on_ray(
     address: str | None = None,
     cores: int | None = None,
 ) -> None:
-    """As `run_jobs`, in the cluster at `address` (HOST:PORT, or auto: the one of this machine), with as many at a time
-    as it has cores; None: a cluster of this machine alone, with so many `cores`, for as long as the jobs take."""
+    """As `run_jobs`, in the cluster at `address` (HOST:PORT, or auto: the one of this machine),
+    with as many at a time as it has cores; None: a cluster of this machine alone, with so many
+    `cores`, for as long as the jobs take."""
     ray = _import_ray()
     todo = list(jobs)
     failed = set[str]()
@@ -103,7 +109,10 @@ def run_jobs_on_ray(
             while todo or running:
                 give_up(todo, failed, watcher)
                 places = max(1, int(ray.cluster_resources().get("CPU", 1)))
-                while len(running) < places and (job := next_job(todo, list(running.values()))) is not None:
+                while (
+                    len(running) < places
+                    and (job := next_job(todo, list(running.values()))) is not None
+                ):
                     todo.remove(job)
                     submit(job)
                     watcher.started(job, 0)
@@ -114,7 +123,8 @@ def run_jobs_on_ray(
                         exit_code = _received(ray, reference, job)
                         lost[job.name] += exit_code == _LOST
                         if exit_code == _LOST and lost[job.name] < _TRIES:
-                            submit(job)  # of what Ray itself does not try again: it goes on from its checkpoint
+                            # of what Ray itself does not try again: it goes on from its checkpoint
+                            submit(job)
                             continue
                         if exit_code:
                             failed.add(job.name)
@@ -231,7 +241,8 @@ def _run(process: subprocess.Popen[bytes], message: str) -> int:
     try:
         send_message(process, message)
         while process.poll() is None:
-            time.sleep(_POLL_SECONDS)  # Ray's way to cancel a task waits for Python: no long call here
+            # Ray's way to cancel a task waits for Python: no long call here
+            time.sleep(_POLL_SECONDS)
     finally:  # a task that is cancelled ends its process in order
         if process.poll() is None:
             end_processes([process])
@@ -263,7 +274,8 @@ def _received(ray: Any, reference: Any, job: Job) -> int:
 
 
 def _bring_back(data: bytes, directory: Path) -> None:
-    """The files of a run that was made elsewhere; scores last, since they say that it is finished."""
+    """The files of a run that was made elsewhere;
+    scores last, since they say that it is finished."""
     make_folder(directory)
     with tempfile.TemporaryDirectory(dir=directory.parent, prefix=".ray-") as folder:
         _unpack(data, Path(folder))

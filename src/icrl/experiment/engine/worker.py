@@ -1,7 +1,7 @@
 """One run of a suite in a process of its own: `python -m icrl.experiment.engine.worker DIRECTORY`.
 
-The spec comes as one line of JSON on standard input. The pipe then stays open as a lifeline: when the parent is gone,
-however it went, it closes, and the worker ends too.
+The spec comes as one line of JSON on standard input. The pipe then stays open as a lifeline: when
+the parent is gone, however it went, it closes, and the worker ends too.
 """
 
 import json
@@ -14,7 +14,9 @@ from pathlib import Path
 
 from icrl.experiment.directory.provenance import open_constraint
 from icrl.experiment.directory.spec import RunSpec, spec_from_json
-from icrl.experiment.run.callbacks import Callback  # shows nothing: the parent reads the run directory
+
+# shows nothing: the parent reads the run directory
+from icrl.experiment.run.callbacks import Callback
 from icrl.experiment.run.inputs import open_demos_if_any
 from icrl.experiment.run.one_run import run_learning
 from icrl.interrupts import interrupted_by, leave_at_once, remembered_interrupts

@@ -1,8 +1,9 @@
 """Five moments of a run at which others may look on: its start, every policy update, every round,
 every checkpoint, its end.
 
-The live display and the loggers are such callbacks; so is whatever a user writes. One that raises `StopRun` ends
-the run after the last round that was finished, which is then scored as if it had been the last.
+The live display and the loggers are such callbacks; so is whatever a user writes. One that
+raises `StopRun` ends the run after the last round that was finished, which is then scored as if
+it had been the last.
 """
 
 from collections.abc import Sequence

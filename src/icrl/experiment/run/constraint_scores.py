@@ -1,4 +1,5 @@
-"""How well a run knows the constraint itself: judged on every state that its agents or the expert visited."""
+"""How well a run knows the constraint itself:
+judged on every state that its agents or the expert visited."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -63,11 +64,14 @@ def forbidden_share(constraint: LearnedConstraint, agent: Trajectories) -> float
     return float(np.mean(~constraint.is_feasible(pairs.observations, pairs.actions)))
 
 
-def over_constraint(scenario: Scenario, constraint: LearnedConstraint, expert: Trajectories) -> float | None:
-    """The share of an expert's feasible steps that the constraint forbids: what it takes from the expert for nothing.
+def over_constraint(
+    scenario: Scenario, constraint: LearnedConstraint, expert: Trajectories
+) -> float | None:
+    """The share of an expert's feasible steps that the constraint forbids:
+    what it takes from the expert for nothing.
 
-    An expert is trained, not perfect: steps of it that break the truth, where that is known, do not count. None if no
-    step is left.
+    An expert is trained, not perfect: steps of it that break the truth, where that is known, do not
+    count. None if no step is left.
     """
     pairs = pairs_of(expert)
     forbidden = ~constraint.is_feasible(pairs.observations, pairs.actions)
@@ -77,16 +81,24 @@ def over_constraint(scenario: Scenario, constraint: LearnedConstraint, expert: T
 
 
 def score_constraint(
-    scenario: Scenario, constraint: LearnedConstraint, visited: VisitedPairs, demos: Demonstrations | None
+    scenario: Scenario,
+    constraint: LearnedConstraint,
+    visited: VisitedPairs,
+    demos: Demonstrations | None,
 ) -> dict[str, Any]:
-    """AUC, IoU, hits and false alarms on visited pairs (where the truth is known), over-constraint on the expert's (the
-    demonstrations of the task that is judged); where there is an x, also where the boundary lies."""
+    """AUC, IoU, hits and false alarms on visited pairs (where the truth is known), over-constraint
+    on the expert's (the demonstrations of the task that is judged); where there is an x, also where
+    the boundary lies."""
     expert = None if demos is None else demos.trajectories
     pairs = visited.pairs()
     known = scenario.truth_known
-    result: dict[str, Any] = judge_constraint(scenario, constraint, pairs)._asdict() if known else {}
+    result: dict[str, Any] = (
+        judge_constraint(scenario, constraint, pairs)._asdict() if known else {}
+    )
     result["pairs"] = len(pairs.observations)
-    result["expert_steps_forbidden"] = None if expert is None else over_constraint(scenario, constraint, expert)
+    result["expert_steps_forbidden"] = (
+        None if expert is None else over_constraint(scenario, constraint, expert)
+    )
     if known and "x" in scenario.task.observation_names:
         column = scenario.task.observation_names.index("x")
         result |= _score_over_x(scenario, constraint, pairs, expert, column)
@@ -94,17 +106,25 @@ def score_constraint(
 
 
 def _score_over_x(
-    scenario: Scenario, constraint: LearnedConstraint, pairs: Pairs, expert: Trajectories | None, column: int
+    scenario: Scenario,
+    constraint: LearnedConstraint,
+    pairs: Pairs,
+    expert: Trajectories | None,
+    column: int,
 ) -> dict[str, Any]:
     """False alarms where x > 0, ζ on a grid of x, and the lowest x that was demonstrated."""
     return {
         "false_alarm_rate_right_of_start": false_alarms_right_of_start(constraint, pairs, column),
         **score_on_grid(scenario, constraint, pairs, column),
-        "lowest_demonstrated_x": None if expert is None else float(expert.observations[expert.mask][:, column].min()),
+        "lowest_demonstrated_x": None
+        if expert is None
+        else float(expert.observations[expert.mask][:, column].min()),
     }
 
 
-def false_alarms_right_of_start(constraint: LearnedConstraint, pairs: Pairs, column: int) -> float | None:
+def false_alarms_right_of_start(
+    constraint: LearnedConstraint, pairs: Pairs, column: int
+) -> float | None:
     """The share of the pairs with x > 0 that is judged infeasible; None without any."""
     right = pairs.observations[:, column] > 0
     alarms = ~constraint.is_feasible(pairs.observations[right], pairs.actions[right])
@@ -114,7 +134,8 @@ def false_alarms_right_of_start(constraint: LearnedConstraint, pairs: Pairs, col
 def score_on_grid(
     scenario: Scenario, constraint: LearnedConstraint, pairs: Pairs, column: int
 ) -> dict[str, float | None]:
-    """AUC and IoU on a grid of x, all else drawn from `pairs`; and where mean ζ crosses the threshold."""
+    """AUC and IoU on a grid of x, all else drawn from `pairs`;
+    and where mean ζ crosses the threshold."""
     chosen = np.random.default_rng(0).integers(0, len(pairs.observations), _PAIRS_ON_GRID)
     sample = Pairs(observations=pairs.observations[chosen], actions=pairs.actions[chosen])
     moved = along(sample, column, _GRID)  # [K, P, .]
@@ -130,8 +151,11 @@ def score_on_grid(
     }
 
 
-def judge_against_truth(directory: Path, scenario: Scenario, demos: Demonstrations | None) -> dict[str, Any]:
-    """How right the constraint is on all recorded pairs: hits, false alarms, AUC, IoU, confusion, calibration."""
+def judge_against_truth(
+    directory: Path, scenario: Scenario, demos: Demonstrations | None
+) -> dict[str, Any]:
+    """How right the constraint is on all recorded pairs:
+    hits, false alarms, AUC, IoU, confusion, calibration."""
     constraint = load_constraint(directory / CONSTRAINT)
     parts = [] if demos is None else [pairs_of(demos.trajectories)]
     if (directory / VISITED).exists():
@@ -146,5 +170,7 @@ def judge_against_truth(directory: Path, scenario: Scenario, demos: Demonstratio
         **judge_constraint(scenario, constraint, pairs)._asdict(),
         "threshold": constraint.threshold,
         "confusion": confusion(judged, forbidden)._asdict(),
-        "calibration": calibration(constraint.cost(pairs.observations, pairs.actions), forbidden)._asdict(),
+        "calibration": calibration(
+            constraint.cost(pairs.observations, pairs.actions), forbidden
+        )._asdict(),
     }

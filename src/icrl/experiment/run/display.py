@@ -1,4 +1,5 @@
-"""A run while it goes on: a live table of rounds with a progress bar on a terminal, one line per round elsewhere."""
+"""A run while it goes on: a live table of rounds with a progress bar on a terminal,
+one line per round elsewhere."""
 
 import time
 from types import TracebackType
@@ -17,19 +18,34 @@ from icrl.rounds import Progress
 from icrl.words import one_line, say, shown
 
 _SHOWN_ROUNDS = 12
-_COLUMNS = ("round", "steps", "steps/s", "return", "cost", "cost D", "cost S", "KL o→n", "KL n→o", "λ")
-"""Mean cost 1 − ζ in training, of the demonstrations D and of the samples S; KL(old ‖ new), KL(new ‖ old)."""
+_COLUMNS = (
+    "round",
+    "steps",
+    "steps/s",
+    "return",
+    "cost",
+    "cost D",
+    "cost S",
+    "KL o→n",
+    "KL n→o",
+    "λ",
+)
+"""Mean cost 1 − ζ in training, of the demonstrations D and of the samples S;
+KL(old ‖ new), KL(new ‖ old)."""
 
 
 LEGEND = (
-    "return: of the sampled episodes; cost: mean 1 − ζ in training, D: of the demonstrations, S: of the samples;\n"
-    "KL o→n, n→o: how far ζ moved in the round (nats); λ: Lagrange multiplier (0 where the episode ends instead)"
+    "return: of the sampled episodes; cost: mean 1 − ζ in training, D: of the demonstrations, S: "
+    "of the samples;\n"
+    "KL o→n, n→o: how far ζ moved in the round (nats); λ: Lagrange multiplier (0 where the episode "
+    "ends instead)"
 )
 """What the columns mean, said once."""
 
 
 class LiveDisplay(Callback):
-    """Round, steps, steps/s, ETA; the agent's return; cost of demos and samples, KLs, multiplier."""
+    """Round, steps, steps/s, ETA; the agent's return;
+    cost of demos and samples, KLs, multiplier."""
 
     def __init__(self, title: str, total_steps: int, console: Console | None = None) -> None:
         self.console = console or Console()
@@ -41,11 +57,18 @@ class LiveDisplay(Callback):
         self.steps = 0
         self.started = time.perf_counter()
         self.bar = Bar(
-            TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
             console=self.console,
-        )  # fmt: skip
-        self.bar_task = self.bar.add_task("starting (compiling takes a few seconds)", total=total_steps)
-        self.live = Live(self._render(), console=self.console, refresh_per_second=4, transient=False)
+        )
+        self.bar_task = self.bar.add_task(
+            "starting (compiling takes a few seconds)", total=total_steps
+        )
+        self.live = Live(
+            self._render(), console=self.console, refresh_per_second=4, transient=False
+        )
 
     def __enter__(self) -> "LiveDisplay":
         self.started = time.perf_counter()
@@ -57,10 +80,14 @@ class LiveDisplay(Callback):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if kind is None:
-            self.bar.update(self.bar_task, total=self.steps)  # the rounds seldom fill the budget to the last step
+            # the rounds seldom fill the budget to the last step
+            self.bar.update(self.bar_task, total=self.steps)
         if self.console.is_terminal:
             self.live.update(self._render())
             self.live.stop()
@@ -78,16 +105,23 @@ class LiveDisplay(Callback):
 
     def on_round(self, snapshot: Snapshot, metrics: dict[str, Any]) -> None:
         """A round was finished."""
-        self.rounds_done, self.rounds, self.steps = snapshot.number + 1, snapshot.rounds, snapshot.steps
+        self.rounds_done, self.rounds, self.steps = (
+            snapshot.number + 1,
+            snapshot.rounds,
+            snapshot.steps,
+        )
         self.rows.append(_row(snapshot, metrics))
         self._update_bar()
         if not self.console.is_terminal:
-            line = "  ".join(f"{name} {value}" for name, value in zip(_COLUMNS, self.rows[-1], strict=True))
+            line = "  ".join(
+                f"{name} {value}" for name, value in zip(_COLUMNS, self.rows[-1], strict=True)
+            )
             say(self.console, line)
         self._say_why(metrics)
 
     def _say_why(self, metrics: dict[str, Any]) -> None:
-        """What the round was for and what followed from it: under the table, or as a line where it is news."""
+        """What the round was for and what followed from it:
+        under the table, or as a line where it is news."""
         why = f"{metrics.get('constraint/phase', '')}: {metrics.get('constraint/why', '')}"
         if "constraint/why" not in metrics or why == self.why:
             return
@@ -97,15 +131,18 @@ class LiveDisplay(Callback):
 
     def _update_bar(self) -> None:
         speed = self.steps / max(time.perf_counter() - self.started, 1e-9)
-        text = f"round {self.rounds_done + 1 if self.rounds_done < self.rounds else self.rounds}/{self.rounds}"
+        text = f"round {min(self.rounds_done + 1, self.rounds)}/{self.rounds}"
         self.bar.update(
-            self.bar_task, completed=self.steps, description=f"{text}  {self.steps:,} steps  {speed:,.0f}/s"
+            self.bar_task,
+            completed=self.steps,
+            description=f"{text}  {self.steps:,} steps  {speed:,.0f}/s",
         )
         if self.console.is_terminal:
             self.live.update(self._render())
 
     def _render(self) -> RenderableType:
-        # Ten columns must fit into the 80 of an ordinary terminal: no frame, one space between them.
+        # Ten columns must fit into the 80 of an ordinary terminal:
+        # no frame, one space between them.
         table = Table(
             title=shown(self.title),
             title_justify="left",

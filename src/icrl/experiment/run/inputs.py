@@ -1,4 +1,5 @@
-"""What a run starts from: a scenario by name, and demonstrations, given or shipped, checked against it."""
+"""What a run starts from: a scenario by name, and demonstrations,
+given or shipped, checked against it."""
 
 import sys
 from collections.abc import Callable
@@ -26,14 +27,18 @@ SHIPPED = "shipped:"
 def open_demos(
     source: str | None, scenario: Scenario, columns: ColumnMapping | None = None
 ) -> tuple[Demonstrations, str]:
-    """Demonstrations, and the name they are found by again. `source`: a path, an id, `shipped:NAME`; None: shipped.
+    """Demonstrations, and the name they are found by again.
+
+    `source`: a path, an id, `shipped:NAME`; None: shipped.
 
     `columns` says which column of a table holds what; None: they are told by their names.
     """
     if source is not None and not source.startswith(SHIPPED):
         demos = fit_to_task(load_demos(source, columns), scenario.task)
     elif source is None and scenario.demos is None:
-        raise InputError(f"no demonstrations ship with {scenario.task.name}: give some with --demos PATH.")
+        raise InputError(
+            f"no demonstrations ship with {scenario.task.name}: give some with --demos PATH."
+        )
     else:
         name = scenario.demos if source is None else source.removeprefix(SHIPPED)
         source = f"{SHIPPED}{name}"
@@ -56,7 +61,11 @@ def open_demos_if_any(
     source: str | None, scenario: Scenario, columns: ColumnMapping | None = None
 ) -> tuple[Demonstrations | None, str | None]:
     """As `open_demos`, but none where none are given and none ship."""
-    return (None, None) if source is None and scenario.demos is None else open_demos(source, scenario, columns)
+    return (
+        (None, None)
+        if source is None and scenario.demos is None
+        else open_demos(source, scenario, columns)
+    )
 
 
 def scenario_of_run(
@@ -79,7 +88,9 @@ def scenario_of_run(
             f"config.json names no task: expected a name, got {name!r}. Is it a run's?",
         )
     said = config.get("env")
-    options: EnvOptions = EnvOptions() if said is None else parse_as(EnvOptions, said, "config.json: env")
+    options: EnvOptions = (
+        EnvOptions() if said is None else parse_as(EnvOptions, said, "config.json: env")
+    )
     if must_import(name):
         if task is None and not allow_import:
             raise ImportRefused(
@@ -117,13 +128,16 @@ def _require_elsewhere(directory: Path | None, name: str) -> None:
 
 
 Forbids = Callable[[AnyArray, AnyArray], Any]
-"""Observations [n, o] and actions [n, a] ([n] when discrete) in, [n] booleans out: True where forbidden."""
+"""Observations [n, o] and actions [n, a] ([n] when discrete) in, [n] booleans out:
+True where forbidden."""
 
 
 def with_truth(scenario: Scenario, truth: str | Forbids) -> Scenario:
-    """The same scenario with a true constraint that the user knows, a function or `module:function`: for judging alone.
+    """The same scenario with a true constraint that the user knows,
+    a function or `module:function`: for judging alone.
 
-    The function sees loose pairs, observations [n, o] and actions [n, a] ([n] when discrete), and says [n] booleans.
+    The function sees loose pairs, observations [n, o] and actions [n, a] ([n] when discrete),
+    and says [n] booleans.
     """
     if isinstance(truth, str):
         name = truth
@@ -140,8 +154,8 @@ def with_truth(scenario: Scenario, truth: str | Forbids) -> Scenario:
             found = np.asarray(function(*pairs))
         if found.shape != (len(pairs[0]),) or found.dtype != np.bool_:
             raise InputError(
-                f"{name} returned {found.dtype} of shape {list(found.shape)} for {len(pairs[0])} pairs, expected "
-                "as many booleans: True where the pair is forbidden."
+                f"{name} returned {found.dtype} of shape {list(found.shape)} for {len(pairs[0])} "
+                "pairs, expected as many booleans: True where the pair is forbidden."
             )
         return found.reshape(shape)
 
@@ -159,5 +173,7 @@ def demos_of_run(config: dict[str, Any], scenario: Scenario) -> Demonstrations:
 def columns_of_run(config: dict[str, Any]) -> ColumnMapping | None:
     """Which column of a run's demonstrations holds what, where that was said."""
     said = config.get("columns")
-    columns: ColumnMapping | None = None if said is None else parse_as(ColumnMapping, said, "config.json: columns")
+    columns: ColumnMapping | None = (
+        None if said is None else parse_as(ColumnMapping, said, "config.json: columns")
+    )
     return columns

@@ -59,12 +59,17 @@ class Keeper:
         if found is None:
             return None
         for what in found.damaged:
-            warnings.warn(f"{what} Going on from {found.path.name}, the one before it.", InputWarning, stacklevel=2)
+            warnings.warn(
+                f"{what} Going on from {found.path.name}, the one before it.",
+                InputWarning,
+                stacklevel=2,
+            )
         saved: SavedRun = found.value
         return saved
 
     def keep(self, saved: SavedRun) -> None:
-        """Remember a state; write it, unless that would cost more of the run's time than is spent."""
+        """Remember a state; write it, unless that would cost more of the
+        run's time than is spent."""
         self.pending = saved
         if time.monotonic() - self.written_at >= self.cost / _SHARE:
             self.write()
@@ -96,7 +101,10 @@ class Keeper:
 def identity(
     spec: dict[str, Any], demos: Demonstrations | None, constraint: LearnedConstraint | None
 ) -> dict[str, Any]:
-    """Which run it is: its settings, and what it is given, by content. Where files lie does not matter."""
+    """Which run it is: its settings, and what it is given, by content.
+
+    Where files lie does not matter.
+    """
     named = ("task", "method", "preset", "seed", "config", "env")
     run: dict[str, Any] = {name: to_json(spec[name]) for name in named}
     shown = None

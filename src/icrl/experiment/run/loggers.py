@@ -1,8 +1,9 @@
 """Loggers for the tools that people have: CSV, TensorBoard, Weights & Biases. Each is a callback of
 a run.
 
-All log the numbers of `metrics.jsonl` by environment steps, the settings, ζ's picture of each round (where one can
-be drawn) and the final scores. A logger that fails says so once and is switched off; the run goes on.
+All log the numbers of `metrics.jsonl` by environment steps, the settings, ζ's picture of each round
+(where one can be drawn) and the final scores. A logger that fails says so once and is switched off;
+the run goes on.
 """
 
 import csv
@@ -42,7 +43,9 @@ def make_logger(name: str, picture: Picture, say: Say) -> Callback:
     try:
         return Guarded(name, loggers[name](), say)
     except ImportError as error:
-        raise InputError(f"--log {name} needs the extra '{name}' ({error}): pip install 'icrl[{name}]'.") from error
+        raise InputError(
+            f"--log {name} needs the extra '{name}' ({error}): pip install 'icrl[{name}]'."
+        ) from error
 
 
 class Guarded(Callback):
@@ -64,7 +67,10 @@ class Guarded(Callback):
             raise
         except Exception as error:  # other people's code: whatever it raises, the run is worth more
             self.works = False
-            self.say(f"--log {self.name} failed and is off from here on ({type(error).__name__}: {error}).")
+            self.say(
+                f"--log {self.name} failed and is off from here on ({type(error).__name__}: "
+                f"{error})."
+            )
 
     def on_start(self, started: Started) -> None:
         """Handed on."""
@@ -129,12 +135,19 @@ class TensorBoardLogger(Callback):
         self.writer = self.make_writer(str(started.directory / TENSORBOARD))
         _, summary, tensor = self.protos
         # A table of Markdown is how TensorBoard shows text.
-        text = "\n".join(["    " + line for line in json.dumps(to_json(started.config), indent=2).splitlines()])
+        text = "\n".join(
+            ["    " + line for line in json.dumps(to_json(started.config), indent=2).splitlines()]
+        )
         plugin = summary.SummaryMetadata.PluginData(plugin_name="text")
         dtype_string = 7
         value = tensor.TensorProto(dtype=dtype_string, string_val=[text.encode()])
-        self._add([summary.Summary.Value(tag="config", metadata=summary.SummaryMetadata(plugin_data=plugin),
-                                         tensor=value)])  # fmt: skip
+        self._add(
+            [
+                summary.Summary.Value(
+                    tag="config", metadata=summary.SummaryMetadata(plugin_data=plugin), tensor=value
+                )
+            ]
+        )
 
     def on_round(self, snapshot: Snapshot, metrics: dict[str, Any]) -> None:
         """Every number, and ζ's picture."""
@@ -144,7 +157,9 @@ class TensorBoardLogger(Callback):
         if picture is not None:
             _, summary, _ = self.protos
             width, height = _size_of(picture)
-            image = summary.Summary.Image(height=height, width=width, colorspace=4, encoded_image_string=picture)
+            image = summary.Summary.Image(
+                height=height, width=width, colorspace=4, encoded_image_string=picture
+            )
             values.append(summary.Summary.Value(tag="constraint/picture", image=image))
         self._add(values)
 
@@ -163,7 +178,9 @@ class TensorBoardLogger(Callback):
 
     def _add(self, values: Sequence[Any]) -> None:
         event, summary, _ = self.protos
-        made = event.Event(wall_time=time.time(), step=self.steps, summary=summary.Summary(value=values))
+        made = event.Event(
+            wall_time=time.time(), step=self.steps, summary=summary.Summary(value=values)
+        )
         self.writer.add_event(made)
         self.writer.flush()
 

@@ -1,7 +1,9 @@
-"""What a run does, by its method: learn from demonstrations, transfer a frozen constraint, or train a reference agent.
+"""What a run does, by its method: learn from demonstrations, transfer a frozen constraint,
+or train a reference agent.
 
-The expert is trained under the truth. That is why its method has no learner (whose signature cannot reach the truth)
-but is made here, where the scenario is at hand; it is a line to compare with, never a way to learn.
+The expert is trained under the truth. That is why its method has no learner (whose signature cannot
+reach the truth) but is made here, where the scenario is at hand; it is a line to compare with,
+never a way to learn.
 """
 
 from dataclasses import replace
@@ -44,11 +46,14 @@ def check_method(
     record = find_method(method)
     if record.needs_truth and not scenario.truth_known:
         raise InputError(
-            f"an {record.name} is trained under the true constraint, which is not known for {scenario.task.name}."
+            f"an {record.name} is trained under the true constraint, which is not known for "
+            f"{scenario.task.name}."
         )
     if record.needs_demos:
         if demos is None:
-            raise InputError(f"no demonstrations ship with {scenario.task.name}: give some with --demos PATH.")
+            raise InputError(
+                f"no demonstrations ship with {scenario.task.name}: give some with --demos PATH."
+            )
         select_features(scenario.task, config.features, config.backward.input_clip)
         check_limits(config.backward, config.num_samples, scenario.task.horizon)
 
@@ -65,17 +70,24 @@ def run_method(
     on_progress: OnProgress,
     continuation: Continuation = FROM_THE_START,
 ) -> Snapshot:
-    """Run to the end of `config.steps`; with a `constraint`, transfer it instead of learning one."""
+    """Run to the end of `config.steps`; with a `constraint`,
+    transfer it instead of learning one."""
     check_method(method, scenario, demos, constraint, config)
     if constraint is not None:
         matched = constraint.for_task(scenario.task)
         kept = replace(matched, card={**matched.card, "transfer": card})
         pressure = pressure_of(matched, method)
-        return run_agent(pressure, kept, scenario.task, config, seed, {}, on_snapshot, on_progress, continuation)
+        return run_agent(
+            pressure, kept, scenario.task, config, seed, {}, on_snapshot, on_progress, continuation
+        )
     record = find_method(method)
     if demos is None or not record.needs_demos:
         pressure = Pressure()
         if record.needs_truth:
             pressure = Pressure(cost=true_cost(scenario))
-        return run_agent(pressure, None, scenario.task, config, seed, {}, on_snapshot, on_progress, continuation)
-    return learner_of(record)(scenario.task, demos, config, seed, card, on_snapshot, on_progress, continuation)
+        return run_agent(
+            pressure, None, scenario.task, config, seed, {}, on_snapshot, on_progress, continuation
+        )
+    return learner_of(record)(
+        scenario.task, demos, config, seed, card, on_snapshot, on_progress, continuation
+    )

@@ -1,4 +1,5 @@
-"""One run: a method on a scenario, logged round by round into a run directory, scored at the end."""
+"""One run: a method on a scenario, logged round by round into a run
+directory, scored at the end."""
 
 import time
 from pathlib import Path
@@ -35,7 +36,8 @@ def check_run(
     constraint: LearnedConstraint | None = None,
     resume: bool = False,
 ) -> int:
-    """Raise `InputError` for whatever would stop the run, before anything is written; otherwise its rounds."""
+    """Raise `InputError` for whatever would stop the run, before anything is written;
+    otherwise its rounds."""
     require(spec.seed >= 0, "seed", spec.seed, "an integer >= 0")
     require(spec.episodes >= 1, "episodes", spec.episodes, "an integer >= 1")
     RunDirectory(directory).check_free(resume)
@@ -52,11 +54,13 @@ def run_learning(
     constraint: LearnedConstraint | None = None,
     resume: bool = False,
 ) -> tuple[Scores, Snapshot]:
-    """Make the run; after every round its directory holds the metrics, the constraint and the policy so far.
+    """Make the run; after every round its directory holds the metrics,
+    the constraint and the policy so far.
 
-    With a `constraint` (that of `spec.constraint`) it is transferred, and none is learned. `display` looks on:
-    `Callbacks([...])` for several; one that raises `StopRun` ends the run after the last finished round. With
-    `resume` a run of the same spec that the directory holds goes on, and ends as if it had never been away.
+    With a `constraint` (that of `spec.constraint`) it is transferred, and none is learned.
+    `display` looks on: `Callbacks([...])` for several; one that raises `StopRun` ends the run after
+    the last finished round. With `resume` a run of the same spec that the directory holds goes on,
+    and ends as if it had never been away.
     """
     rounds = check_run(spec, scenario, demos, directory, constraint, resume)
     with RunDirectory(directory).held(resume):
@@ -132,7 +136,9 @@ def _make_run(
             )
         except StopRun as stop:
             if not finished:
-                raise InputError(f"{directory}: a callback stopped the run before its first round was over.") from stop
+                raise InputError(
+                    f"{directory}: a callback stopped the run before its first round was over."
+                ) from stop
             last = finished[0]
         seconds = time.perf_counter() - started
         played = play_episodes(scenario.task, last.policy, spec.episodes, spec.seed)
@@ -146,7 +152,8 @@ def _make_run(
 
 
 def require_same_settings(run: RunDirectory, spec: RunSpec) -> None:
-    """Raise `InputError` if the directory holds a run of other settings; nothing, if it holds none."""
+    """Raise `InputError` if the directory holds a run of other settings;
+    nothing, if it holds none."""
     if not (run.path / CONFIG).exists():
         return
     content = run.config()
@@ -158,7 +165,10 @@ def require_same_settings(run: RunDirectory, spec: RunSpec) -> None:
             one["constraint"] = str(Path(one["constraint"]).resolve())
     other = [name for name in here if there.get(name) != here[name]]
     if other:
-        said = ", ".join(f"{name} is {there.get(name)!r:.60} there, {here[name]!r:.60} here" for name in other[:5])
+        said = ", ".join(
+            f"{name} is {there.get(name)!r:.60} there, {here[name]!r:.60} here"
+            for name in other[:5]
+        )
         raise InputError(
             f"{run.path} holds a run with other settings, and nothing was touched: {said}. "
             "Choose another --out, or remove it first."
@@ -167,7 +177,12 @@ def require_same_settings(run: RunDirectory, spec: RunSpec) -> None:
 
 def _metrics_of(snapshot: Snapshot, seconds: float, truth: Truth | None) -> dict[str, Any]:
     """A line of `metrics.jsonl`; `truth/...` is what no learner could know."""
-    metrics = {"round": snapshot.number, "steps": snapshot.steps, "seconds": seconds, **snapshot.metrics}
+    metrics = {
+        "round": snapshot.number,
+        "steps": snapshot.steps,
+        "seconds": seconds,
+        **snapshot.metrics,
+    }
     if truth is not None:
         metrics |= {f"truth/{name}": value for name, value in truth._asdict().items()}
     return metrics
@@ -182,7 +197,8 @@ def _beside_the_scores(
     played: Trajectories,
     truth: Truth | None,
 ) -> dict[str, Any]:
-    """What `scores.json` holds beyond its contract: more of the agent, and how well the constraint itself is known."""
+    """What `scores.json` holds beyond its contract:
+    more of the agent, and how well the constraint itself is known."""
     extra: dict[str, Any] = {
         "violating_episodes": None if truth is None else truth.violating_episodes,
         "nominal_return": float(played.returns.mean()),
@@ -190,7 +206,11 @@ def _beside_the_scores(
         "episodes": spec.episodes,
         "preset": spec.preset,
         "label": spec.label,
-        **({} if spec.constraint is None else {"transfer": _source_of(spec.constraint, last.constraint)}),
+        **(
+            {}
+            if spec.constraint is None
+            else {"transfer": _source_of(spec.constraint, last.constraint)}
+        ),
         "versions": library_versions(),
     }
     if last.constraint is not None:
@@ -200,16 +220,22 @@ def _beside_the_scores(
 
 
 def _source_of(path: str, constraint: LearnedConstraint | None) -> dict[str, Any]:
-    """Which constraint was transferred: where it lay, and what its card says of how it was learned."""
+    """Which constraint was transferred: where it lay,
+    and what its card says of how it was learned."""
     card = {} if constraint is None else constraint.card
-    return {"constraint": path, **{name: card.get(name) for name in ("task", "method", "seed", "steps")}}
+    return {
+        "constraint": path,
+        **{name: card.get(name) for name in ("task", "method", "seed", "steps")},
+    }
 
 
 def _judge_if_known(scenario: Scenario, trajectories: Trajectories) -> Truth | None:
     return judge(scenario, trajectories) if scenario.truth_known else None
 
 
-def make_scores(spec: RunSpec, demos: Demonstrations | None, steps: int, truth: Truth | None, seconds: float) -> Scores:
+def make_scores(
+    spec: RunSpec, demos: Demonstrations | None, steps: int, truth: Truth | None, seconds: float
+) -> Scores:
     """The contract of `scores.json`; without the truth, what depends on it is None."""
     return Scores(
         scenario=spec.task,
@@ -218,7 +244,9 @@ def make_scores(spec: RunSpec, demos: Demonstrations | None, steps: int, truth: 
         steps=steps,
         true_return=None if truth is None else truth.true_return,
         violation_rate=None if truth is None else truth.violation_rate,
-        expert_return=float(demos.trajectories.returns.mean()) if demos and demos.has_rewards else None,
+        expert_return=float(demos.trajectories.returns.mean())
+        if demos and demos.has_rewards
+        else None,
         seconds=seconds,
         steps_per_second=steps / seconds,
     )

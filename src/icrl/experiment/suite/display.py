@@ -1,4 +1,5 @@
-"""A suite while it goes on: one live table on a terminal, a line for each start and end elsewhere."""
+"""A suite while it goes on: one live table on a terminal,
+a line for each start and end elsewhere."""
 
 import time
 from pathlib import Path
@@ -21,7 +22,8 @@ _REFRESH_SECONDS = 0.5
 
 
 class SuiteDisplay:
-    """Per label: runs finished, failed and going on; true return and violation rate of the finished ones."""
+    """Per label: runs finished, failed and going on;
+    true return and violation rate of the finished ones."""
 
     def __init__(self, title: str, runs: list[PlannedRun], console: Console | None = None) -> None:
         self.console = console or Console()
@@ -29,7 +31,9 @@ class SuiteDisplay:
         self.by_name = {run.directory.name: run for run in runs}
         self.running: list[str] = []
         self.failed: list[str] = []
-        self.steps_before = sum(run.spec.config.steps for run in runs if RunDirectory(run.directory).finished)
+        self.steps_before = sum(
+            run.spec.config.steps for run in runs if RunDirectory(run.directory).finished
+        )
         self.started_at = time.perf_counter()
         self.shown_at = float("-inf")
         self.live = Live(console=self.console, auto_refresh=False)
@@ -44,7 +48,10 @@ class SuiteDisplay:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if self.console.is_terminal:
             self.running = []
@@ -86,22 +93,46 @@ class SuiteDisplay:
         say(self.console, line)
 
     def _table(self) -> Table:
-        table = Table(title=shown(self.title), caption=self._time_left(), title_justify="left", caption_justify="left",
-                      header_style="bold")  # fmt: skip
-        for name in ("label", "finished", "failed", "true return", "of expert", "violations", "collapsed", "now"):
+        table = Table(
+            title=shown(self.title),
+            caption=self._time_left(),
+            title_justify="left",
+            caption_justify="left",
+            header_style="bold",
+        )
+        for name in (
+            "label",
+            "finished",
+            "failed",
+            "true return",
+            "of expert",
+            "violations",
+            "collapsed",
+            "now",
+        ):
             table.add_column(name, justify="left" if name in ("label", "now") else "right")
         for label in dict.fromkeys(run.spec.label or "" for run in self.runs):
             table.add_row(*self._row(label, [run for run in self.runs if run.spec.label == label]))
         return table
 
     def _row(self, label: str, runs: list[PlannedRun]) -> tuple[str, ...]:
-        scores = [RunDirectory(run.directory).scores() for run in runs if RunDirectory(run.directory).finished]
+        scores = [
+            RunDirectory(run.directory).scores()
+            for run in runs
+            if RunDirectory(run.directory).finished
+        ]
         failed = sum(run.directory.name in self.failed for run in runs)
-        now = [f"seed {run.spec.seed} {self._share(run):.0%}" for run in runs if run.directory.name in self.running]
+        now = [
+            f"seed {run.spec.seed} {self._share(run):.0%}"
+            for run in runs
+            if run.directory.name in self.running
+        ]
         values = ["-"] * 4
         known = [s for s in scores if s["true_return"] is not None]
         if known:
-            returns, rates = (np.array([s[name] for s in known]) for name in ("true_return", "violation_rate"))
+            returns, rates = (
+                np.array([s[name] for s in known]) for name in ("true_return", "violation_rate")
+            )
             expert = scores[0]["expert_return"]
             values = [
                 f"{returns.mean():,.1f}",
@@ -118,7 +149,8 @@ class SuiteDisplay:
         )
 
     def _nominal_rate(self) -> float | None:
-        """Violation rate of the suite's agents that know of no constraint; None: none is finished."""
+        """Violation rate of the suite's agents that know of no constraint;
+        None: none is finished."""
         runs = [RunDirectory(run.directory) for run in self.runs if run.spec.label == NOMINAL]
         rates = [run.scores()["violation_rate"] for run in runs if run.finished]
         known = [rate for rate in rates if rate is not None]
@@ -132,14 +164,21 @@ class SuiteDisplay:
     def _time_left(self) -> str:
         """By the steps made since the start; steps of different methods count the same."""
         elapsed = time.perf_counter() - self.started_at
-        total = sum(run.spec.config.steps for run in self.runs if run.directory.name not in self.failed)
+        total = sum(
+            run.spec.config.steps for run in self.runs if run.directory.name not in self.failed
+        )
         done = sum(
-            run.spec.config.steps * (1.0 if RunDirectory(run.directory).finished else self._share(run))
+            run.spec.config.steps
+            * (1.0 if RunDirectory(run.directory).finished else self._share(run))
             for run in self.runs
             if run.directory.name not in self.failed
         )
         made = done - self.steps_before
-        left = f", about {_clock(elapsed * (total - done) / made)} left" if made > 0 and done < total else ""
+        left = (
+            f", about {_clock(elapsed * (total - done) / made)} left"
+            if made > 0 and done < total
+            else ""
+        )
         return f"{_clock(elapsed)} since the start{left}"
 
 
@@ -150,7 +189,8 @@ def print_outcome(outcome: Outcome, out: Path, console: Console) -> None:
         f"{len(outcome.failed)} failed. Everything is in {out}"
     ]
     lines += [
-        f"  failed: {name}: {last_words(out / name)} (all of it: {out / name / ERROR})" for name in outcome.failed
+        f"  failed: {name}: {last_words(out / name)} (all of it: {out / name / ERROR})"
+        for name in outcome.failed
     ]
     for line in lines:
         say(console, line)
@@ -160,12 +200,18 @@ def _in_words(scores: dict[str, Any]) -> str:
     """How a run ended; where nobody knows the truth, what its agent earns."""
     if scores["true_return"] is None:
         return f"return {scores['nominal_return']:,.1f} (the truth is not known)"
-    return f"true return {scores['true_return']:,.1f}  violation rate {scores['violation_rate']:.4f}"
+    return (
+        f"true return {scores['true_return']:,.1f}  violation rate {scores['violation_rate']:.4f}"
+    )
 
 
 def last_words(directory: Path) -> str:
     """The line of a failed run's `error.txt` that says most: its last but the exit code."""
-    lines = [line.strip() for line in (directory / ERROR).read_text(errors="replace").splitlines() if line.strip()]
+    lines = [
+        line.strip()
+        for line in (directory / ERROR).read_text(errors="replace").splitlines()
+        if line.strip()
+    ]
     return lines[-2] if len(lines) > 1 else lines[-1]
 
 

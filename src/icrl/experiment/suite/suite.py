@@ -1,4 +1,5 @@
-"""A suite: rows of runs (scenario x method x preset x seeds x changes), each made once, whatever interrupts it."""
+"""A suite: rows of runs (scenario x method x preset x seeds x changes), each made once,
+whatever interrupts it."""
 
 import json
 import shutil
@@ -13,7 +14,14 @@ from icrl.demos.formats_table import ColumnMapping
 from icrl.errors import InputError, unknown_name
 from icrl.experiment.directory.checkpoint import checkpoints, flat
 from icrl.experiment.directory.lock import HOLDER, LOCK, only_one, require_unlocked
-from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, ERROR, RUN_FILES, SCORES, RunDirectory
+from icrl.experiment.directory.run_directory import (
+    CONFIG,
+    CONSTRAINT,
+    ERROR,
+    RUN_FILES,
+    SCORES,
+    RunDirectory,
+)
 from icrl.experiment.directory.spec import RunSpec
 from icrl.experiment.engine.engine import Engine, Job, Watcher, run_jobs
 from icrl.experiment.run.inputs import open_demos_if_any
@@ -52,11 +60,12 @@ class Entry:
     episodes: int = 100
     """Episodes of the final evaluation."""
     source: str | None = None
-    """Label of an earlier entry: the constraint that its run with the same seed learned is transferred. None: the entry
-    learns one itself, or is a reference."""
+    """Label of an earlier entry: the constraint that its run with the same seed learned is
+    transferred. None: the entry learns one itself, or is a reference."""
     borrow: str | None = None
-    """`SUITE/LABEL`: where the directory SUITE beside this suite's holds a finished run LABEL with the same seed (the
-    same task, method, settings and demonstrations), that run is used, and none is made."""
+    """`SUITE/LABEL`: where the directory SUITE beside this suite's holds a finished run LABEL
+    with the same seed (the same task, method, settings and demonstrations), that run is used,
+    and none is made."""
     columns: ColumnMapping | None = None
     """Which column of a table of demonstrations holds what; None: told by their names."""
     env: EnvOptions = field(default_factory=EnvOptions)
@@ -74,16 +83,22 @@ class Suite:
     def __post_init__(self) -> None:
         """Validate."""
         labels = [entry.label for entry in self.entries]
-        if not labels or len(set(labels)) != len(labels) or not all(_is_file_name(label) for label in labels):
+        if (
+            not labels
+            or len(set(labels)) != len(labels)
+            or not all(_is_file_name(label) for label in labels)
+        ):
             raise InputError(
-                f"suite {self.name!r} needs entries with different labels fit for file names; got {labels}."
+                f"suite {self.name!r} needs entries with different labels fit for file names; got "
+                f"{labels}."
             )
         for index, entry in enumerate(self.entries):
             earlier = {e.label: e.seeds for e in self.entries[:index]}
             if entry.source is not None and earlier.get(entry.source, 0) < entry.seeds:
                 raise InputError(
-                    f"suite {self.name!r}: {entry.label} ({entry.seeds} seeds) transfers from {entry.source!r}, which "
-                    f"must be an earlier entry with as many seeds; earlier are {earlier}."
+                    f"suite {self.name!r}: {entry.label} ({entry.seeds} seeds) transfers from "
+                    f"{entry.source!r}, which must be an earlier entry with as many seeds; earlier "
+                    f"are {earlier}."
                 )
 
 
@@ -108,7 +123,11 @@ class Outcome(NamedTuple):
 
 
 def expand(
-    suite: Suite, out: Path, seeds: int | None = None, steps: int | None = None, only: Sequence[str] = ()
+    suite: Suite,
+    out: Path,
+    seeds: int | None = None,
+    steps: int | None = None,
+    only: Sequence[str] = (),
 ) -> list[PlannedRun]:
     """Every run of the suite, seed by seed; `seeds` and `steps` replace those of all entries.
 
@@ -122,7 +141,10 @@ def expand(
         raise unknown_name("entry", sorted(unknown)[0], [entry.label for entry in suite.entries])
     wanted = {*only, *(entry.source for entry in suite.entries if entry.label in only)}
     entries = [entry for entry in suite.entries if not only or entry.label in wanted]
-    demos = {e.label: open_demos_if_any(e.demos, make_scenario(e.task, e.env), e.columns)[1] for e in entries}
+    demos = {
+        e.label: open_demos_if_any(e.demos, make_scenario(e.task, e.env), e.columns)[1]
+        for e in entries
+    }
     runs: list[PlannedRun] = []
     for seed in range(seeds or max(entry.seeds for entry in entries)):
         learned: dict[str, Path] = {}
@@ -138,7 +160,9 @@ def expand(
     return runs
 
 
-def _spec(entry: Entry, seed: int, steps: int | None, demos: str | None, source: Path | None) -> RunSpec:
+def _spec(
+    entry: Entry, seed: int, steps: int | None, demos: str | None, source: Path | None
+) -> RunSpec:
     config = entry.change(preset(entry.preset, entry.task, entry.method))
     return RunSpec(
         task=entry.task,
@@ -155,8 +179,11 @@ def _spec(entry: Entry, seed: int, steps: int | None, demos: str | None, source:
     )
 
 
-def _borrowed(entry: Entry, seed: int, steps: int | None, demos: str | None, directory: Path) -> Path | None:
-    """The finished run of another suite that makes this one unnecessary; none once this one has been begun."""
+def _borrowed(
+    entry: Entry, seed: int, steps: int | None, demos: str | None, directory: Path
+) -> Path | None:
+    """The finished run of another suite that makes this one unnecessary;
+    none once this one has been begun."""
     lender = _lender(entry, seed, directory.parent)
     if lender is None or directory.exists() or not RunDirectory(lender).finished:
         return None
@@ -164,8 +191,9 @@ def _borrowed(entry: Entry, seed: int, steps: int | None, demos: str | None, dir
     wanted = [replace(_spec(entry, seed, s, demos, None), label=found.label) for s in (None, steps)]
     if found not in wanted:
         raise InputError(
-            f"{lender} is not the run that {entry.label} stands for: {_differences(found, wanted[0])}. "
-            f"Move it away, or choose an --out that is not beside {lender.parent}."
+            f"{lender} is not the run that {entry.label} stands for: "
+            f"{_differences(found, wanted[0])}. Move it away, or choose an --out that is not "
+            f"beside {lender.parent}."
         )
     return lender
 
@@ -182,10 +210,13 @@ def _run_name(entry: Entry, seed: int) -> str:
 
 
 def make_ready(run: PlannedRun) -> bool:
-    """Does the run still have to be made? What an interrupted or failed attempt left behind is removed,
+    """Does the run still have to be made?
+
+    What an interrupted or failed attempt left behind is removed,
     unless the run can go on from there.
 
-    Only a directory that is clearly such an attempt is touched; any other content is an `InputError`.
+    Only a directory that is clearly such an attempt is touched;
+    any other content is an `InputError`.
     """
     directory = run.directory
     if not directory.exists() or (directory.is_dir() and not any(directory.iterdir())):
@@ -205,8 +236,9 @@ def make_ready(run: PlannedRun) -> bool:
     begun = CONFIG in found or ERROR in found or all(name.startswith(first_files) for name in found)
     if strange or not begun:
         raise InputError(
-            f"{directory} holds files that no run of this suite wrote ({', '.join(sorted(strange or found)[:5])}): "
-            "nothing was touched. Choose another --out, or move it away."
+            f"{directory} holds files that no run of this suite wrote "
+            f"({', '.join(sorted(strange or found)[:5])}): nothing was touched. Choose another "
+            "--out, or move it away."
         )
     if CONFIG not in found or not checkpoints(directory):
         shutil.rmtree(directory)
@@ -214,37 +246,54 @@ def make_ready(run: PlannedRun) -> bool:
 
 
 def _require_same(run: PlannedRun) -> None:
-    advice = "Nothing was touched. Runs with different settings do not belong in one table: choose another --out, or "
+    advice = (
+        "Nothing was touched. Runs with different settings do not belong in one table: choose "
+        "another --out, or "
+    )
     advice += "move the old runs away."
     try:
         there = RunDirectory(run.directory).spec()
     except InputError as error:
-        raise InputError(f"{run.directory} holds a run of another version of icrl: {error} {advice}") from error
+        raise InputError(
+            f"{run.directory} holds a run of another version of icrl: {error} {advice}"
+        ) from error
     if _resolved(there) != _resolved(run.spec):
-        raise InputError(f"{run.directory} holds a run with other settings: {_differences(there, run.spec)}. {advice}")
+        raise InputError(
+            f"{run.directory} holds a run with other settings: {_differences(there, run.spec)}. "
+            f"{advice}"
+        )
 
 
 def _require_its_source(run: PlannedRun) -> None:
-    """A finished transfer belongs beside the constraint it was given: a source may have been made anew since then."""
+    """A finished transfer belongs beside the constraint it was given:
+    a source may have been made anew since then."""
     if run.spec.constraint is None:
         return
     now, then = (Path(path) / CONSTRAINT / TENSORS for path in (run.spec.constraint, run.directory))
     if now.exists() and then.exists() and now.read_bytes() != then.read_bytes():
         raise InputError(
-            f"{run.directory} was given another constraint than the one that {run.spec.constraint} holds now. Nothing "
-            "was touched. Move it away, and it is made again."
+            f"{run.directory} was given another constraint than the one that {run.spec.constraint} "
+            "holds now. Nothing was touched. Move it away, and it is made again."
         )
 
 
 def _resolved(spec: RunSpec) -> RunSpec:
     """The same, with the constraint's path written in one way."""
-    return spec if spec.constraint is None else replace(spec, constraint=str(Path(spec.constraint).resolve()))
+    return (
+        spec
+        if spec.constraint is None
+        else replace(spec, constraint=str(Path(spec.constraint).resolve()))
+    )
 
 
 def _differences(found: RunSpec, wanted: RunSpec) -> str:
     old = flat(to_json(found))
     new = flat(to_json(wanted))
-    return ", ".join([f"{key} {old.get(key)!r} (now {new[key]!r})" for key in new if old.get(key) != new[key]][:5])
+    return ", ".join(
+        [f"{key} {old.get(key)!r} (now {new[key]!r})" for key in new if old.get(key) != new[key]][
+            :5
+        ]
+    )
 
 
 def run_suite(
@@ -255,7 +304,8 @@ def run_suite(
     command: str,
     engine: Engine = run_jobs,
 ) -> Outcome:
-    """Make all runs that are not finished yet, `jobs` at a time; `out/scores.json` always holds what is finished."""
+    """Make all runs that are not finished yet, `jobs` at a time;
+    `out/scores.json` always holds what is finished."""
     if jobs < 1:
         raise InputError(f"--jobs must be an integer >= 1, got {jobs}.")
     make_folder(out)
@@ -307,7 +357,11 @@ class _Recorder:
 
 def read_scores(out: Path) -> list[dict[str, Any]]:
     """The scores of all finished runs in a directory, by label and seed."""
-    runs = [RunDirectory(path) for path in sorted(out.iterdir()) if path.is_dir() and not path.name.startswith(".")]
+    runs = [
+        RunDirectory(path)
+        for path in sorted(out.iterdir())
+        if path.is_dir() and not path.name.startswith(".")
+    ]
     scores = [run.scores() for run in runs if run.finished]
     return sorted(scores, key=lambda s: (str(s["scenario"]), str(s.get("label")), int(s["seed"])))
 

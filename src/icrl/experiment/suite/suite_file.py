@@ -47,7 +47,9 @@ def read_suite(path: Path) -> Suite:
     try:
         content = read_toml(path)
     except FileNotFoundError as error:
-        raise InputError(f"{path} does not exist: expected a suite in TOML (docs/suites.md).") from error
+        raise InputError(
+            f"{path} does not exist: expected a suite in TOML (docs/suites.md)."
+        ) from error
     except InputError:
         raise
     except (ValueError, OSError) as error:
@@ -66,8 +68,12 @@ def _suite(content: dict[str, Any], stem: str) -> Suite:
         parse_as(_SUITE[name], value, name)
     rows = content.get("entries")
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-        raise InputError(f"entries is {rows!r:.60}, expected tables: [[entries]], each with a label and a task.")
-    defaults = {"seeds": DEFAULT_SEEDS} | {key: said[key] for key in ("seeds", "episodes") if key in said}
+        raise InputError(
+            f"entries is {rows!r:.60}, expected tables: [[entries]], each with a label and a task."
+        )
+    defaults = {"seeds": DEFAULT_SEEDS} | {
+        key: said[key] for key in ("seeds", "episodes") if key in said
+    }
     return Suite(
         name=said.get("name", stem),
         purpose=said.get("purpose", "of a file"),
@@ -83,14 +89,19 @@ def _entry(row: dict[str, Any], defaults: dict[str, Any], number: int) -> Entry:
     for name in ("label", "task"):
         if name not in row:
             raise InputError(f"{where} has no {name}: every entry needs a label and a task.")
-    plain = {name: parse_as(_ENTRY[name], row[name], f"{where}: {name}") for name in _ENTRY if name in row}
+    plain = {
+        name: parse_as(_ENTRY[name], row[name], f"{where}: {name}")
+        for name in _ENTRY
+        if name in row
+    }
     for name in ("seeds", "episodes"):
         if name in plain and plain[name] < 1:
             raise InputError(f"{where}: {name} is {plain[name]}, expected an integer >= 1.")
     settings = row.get("settings", {})
     change = unchanged
     if settings:
-        changed(LearnConfig(), settings, "")  # names and types are wrong or right whatever the preset
+        # names and types are wrong or right whatever the preset
+        changed(LearnConfig(), settings, "")
         change = partial(_change, settings)
     columns = None
     if "columns" in row:

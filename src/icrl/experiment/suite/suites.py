@@ -1,4 +1,5 @@
-"""The suites that ship, by name: the comparisons, transfers and ablations of the paper's Sections 4 and 5."""
+"""The suites that ship, by name: the comparisons,
+transfers and ablations of the paper's Sections 4 and 5."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,7 +35,8 @@ def _entry(method: Method, task: str, seeds: int, preset: str = "default") -> En
 
 
 def _comparison(task: str, ours: int, others: int) -> tuple[Entry, ...]:
-    """ICRL with our settings and the paper's, both baselines, and the agent without any constraint."""
+    """ICRL with our settings and the paper's, both baselines,
+    and the agent without any constraint."""
     return (
         _entry(ICRL, task, ours),
         _entry(ICRL, task, others, preset="paper"),
@@ -45,8 +47,13 @@ def _comparison(task: str, ours: int, others: int) -> tuple[Entry, ...]:
 
 
 def lap_grid() -> Suite:
-    """Ten seeds of everything, and ten more of ours, for the first were looked at while the method was made."""
-    return Suite(name="lap-grid", purpose="LapGridWorld, every method", entries=_comparison("lap-grid", 20, 10))
+    """Ten seeds of everything, and ten more of ours,
+    for the first were looked at while the method was made."""
+    return Suite(
+        name="lap-grid",
+        purpose="LapGridWorld, every method",
+        entries=_comparison("lap-grid", 20, 10),
+    )
 
 
 def lap_grid_long() -> Suite:
@@ -56,18 +63,23 @@ def lap_grid_long() -> Suite:
         return replace(config, steps=3 * config.steps)
 
     entry = Entry(label=LONG.label, task="lap-grid", seeds=10, change=three_times)
-    return Suite(name="lap-grid-long", purpose="LapGridWorld, three times as long", entries=(entry,))
+    return Suite(
+        name="lap-grid-long", purpose="LapGridWorld, three times as long", entries=(entry,)
+    )
 
 
 def half_cheetah() -> Suite:
     """The body on which public code collapses: ten seeds of ours."""
     return Suite(
-        name="half-cheetah", purpose="HalfCheetah, every method", entries=_comparison("half-cheetah-wall", 10, 5)
+        name="half-cheetah",
+        purpose="HalfCheetah, every method",
+        entries=_comparison("half-cheetah-wall", 10, 5),
     )
 
 
 def ant() -> Suite:
-    """The larger body: six seeds of ours, for three of them were looked at while the method was made."""
+    """The larger body: six seeds of ours, for three of them were looked at
+    while the method was made."""
     return Suite(name="ant", purpose="Ant, every method", entries=_comparison("ant-wall", 6, 3))
 
 
@@ -75,16 +87,19 @@ METHODS_THAT_TRANSFER = (ICRL, BINARY_CLASSIFIER, GAIL_CONSTRAINT)
 
 
 def _transfers(task: str, seeds: int) -> tuple[Entry, ...]:
-    """Each method's constraint, seed by seed, on another body, between the agents that know all and nothing of it.
+    """Each method's constraint, seed by seed, on another body,
+    between the agents that know all and nothing of it.
 
-    And ICRL's under the agent of the binary classifier: what is the constraint's doing, what the agent's?
+    And ICRL's under the agent of the binary classifier:
+    what is the constraint's doing, what the agent's?
     """
     kept = tuple(
         replace(_entry(method, task, seeds), source=source_of(method).label, change=forward_alone)
         for method in METHODS_THAT_TRANSFER
     )
     references = tuple(
-        replace(_entry(agent, task, seeds), change=forward_alone) for agent in (EXPERT_AGENT, NOMINAL_AGENT)
+        replace(_entry(agent, task, seeds), change=forward_alone)
+        for agent in (EXPERT_AGENT, NOMINAL_AGENT)
     )
     control = Entry(
         label=LAGRANGIAN.label,
@@ -98,7 +113,8 @@ def _transfers(task: str, seeds: int) -> tuple[Entry, ...]:
 
 
 def over_positions(config: LearnConfig) -> LearnConfig:
-    """A constraint over x and y alone, which Ant and Point have in common; learned in half of the steps of `ant`."""
+    """A constraint over x and y alone, which Ant and Point have in common;
+    learned in half of the steps of `ant`."""
     return replace(config, features=("x", "y"), steps=2_000_000)
 
 
@@ -116,9 +132,14 @@ def transfer_point() -> Suite:
 
 
 def transfer_ant_broken() -> Suite:
-    """The Ant's constraint over all of state and action, from the suite `ant` where that has been run."""
+    """The Ant's constraint over all of state and action,
+    from the suite `ant` where that has been run."""
     sources = tuple(
-        replace(_entry(method, "ant-wall", 3), label=source_of(method).label, borrow=f"ant/{method.name}")
+        replace(
+            _entry(method, "ant-wall", 3),
+            label=source_of(method).label,
+            borrow=f"ant/{method.name}",
+        )
         for method in METHODS_THAT_TRANSFER
     )
     return Suite(
@@ -183,7 +204,8 @@ def ablation_half_cheetah() -> Suite:
 
 
 def ablation_half_cheetah_short() -> Suite:
-    """The same cells for few and for many updates: with the same --out, the long suite takes its runs over."""
+    """The same cells for few and for many updates:
+    with the same --out, the long suite takes its runs over."""
     purpose = "importance sampling x early stopping, B of 5 and 20, the paper's settings"
     return _ablation("ablation-half-cheetah-short", purpose, (5, 20), 3)
 
@@ -198,7 +220,8 @@ SHAPES_METHODS = (
 
 
 def shapes() -> Suite:
-    """Every world of Shapes, every method that learns a constraint: which kinds of rules does each recover?"""
+    """Every world of Shapes, every method that learns a constraint:
+    which kinds of rules does each recover?"""
     entries = tuple(
         replace(
             _entry(method, FAMILY + name, 5, preset),

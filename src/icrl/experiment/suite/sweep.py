@@ -1,7 +1,8 @@
 """`icrl sweep`: settings tried one after another, chosen by Optuna, judged without the truth.
 
-The study lives in one SQLite file: a sweep that was stopped goes on where it was, and several processes (or machines
-that share the folder) may work on one at once. A trial is one run per seed, each in a process of its own.
+The study lives in one SQLite file: a sweep that was stopped goes on where it was, and several
+processes (or machines that share the folder) may work on one at once. A trial is one run per seed,
+each in a process of its own.
 """
 
 import json
@@ -68,7 +69,9 @@ def open_study(directory: Path, seed: int = 0) -> Any:
     try:
         import optuna
     except ImportError as error:
-        raise InputError(f"icrl sweep needs the extra 'sweep' ({error}): pip install 'icrl[sweep]'.") from error
+        raise InputError(
+            f"icrl sweep needs the extra 'sweep' ({error}): pip install 'icrl[sweep]'."
+        ) from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
@@ -77,7 +80,9 @@ def open_study(directory: Path, seed: int = 0) -> Any:
             engine_kwargs={"connect_args": {"timeout": 60}},
             heartbeat_interval=_HEARTBEAT,
             grace_period=_GRACE,
-            heartbeat_stale_trial_callback=optuna.storages.RetryHeartbeatStaleTrialCallback(max_retry=2),
+            heartbeat_stale_trial_callback=optuna.storages.RetryHeartbeatStaleTrialCallback(
+                max_retry=2
+            ),
         )
         study = optuna.create_study(
             study_name=STUDY,
@@ -87,7 +92,8 @@ def open_study(directory: Path, seed: int = 0) -> Any:
             pruner=optuna.pruners.MedianPruner(n_startup_trials=_STARTUP),
         )
         made = len(study.get_trials(deepcopy=False))
-        if made:  # a sweep that goes on, or a second process: with the same seed it would try the same again
+        # a sweep that goes on, or a second process: with the same seed it would try the same again
+        if made:
             seed += 1_000_003 * made + os.getpid()
         study.sampler = optuna.samplers.TPESampler(seed=seed % 2**32, constant_liar=True)
         return study
@@ -118,7 +124,9 @@ def run_sweep(sweep: Sweep, demos: Demonstrations, say: Say) -> Any:
     def work() -> None:
         try:
             while begin():
-                study.optimize(lambda trial: _try(sweep, trial, stopping), n_trials=1, callbacks=[enough, tell])
+                study.optimize(
+                    lambda trial: _try(sweep, trial, stopping), n_trials=1, callbacks=[enough, tell]
+                )
                 with places:
                     busy.pop()
         except BaseException as error:  # handed to the main thread, which raises it
@@ -186,19 +194,26 @@ def _done_states() -> tuple[Any, ...]:
 
 def _remember(sweep: Sweep) -> None:
     """What the sweep is; one that goes on must be the same."""
-    kept = to_json({
-        "task": sweep.spec.task, "method": sweep.spec.method, "preset": sweep.spec.preset, "seeds": sweep.seeds,
-        "objective": sweep.objective, "dimensions": [d._asdict() for d in sweep.space.dimensions],
-        "fixed": sweep.space.fixed,
-    })  # fmt: skip
+    kept = to_json(
+        {
+            "task": sweep.spec.task,
+            "method": sweep.spec.method,
+            "preset": sweep.spec.preset,
+            "seeds": sweep.seeds,
+            "objective": sweep.objective,
+            "dimensions": [d._asdict() for d in sweep.space.dimensions],
+            "fixed": sweep.space.fixed,
+        }
+    )
     path = sweep.directory / SWEEP
     if path.exists():
         before = read_json(path)
         changed = [name for name in kept if before.get(name) != kept[name]]
         if changed:
             raise InputError(
-                f"{sweep.directory} holds another sweep (it differs in {', '.join(changed)}): nothing was "
-                "overwritten. Choose another --out, or give the same arguments to go on with it."
+                f"{sweep.directory} holds another sweep (it differs in {', '.join(changed)}): "
+                "nothing was overwritten. Choose another --out, or give the same arguments to go "
+                "on with it."
             )
     write_json(path, kept)
 
@@ -227,7 +242,9 @@ def _try(sweep: Sweep, trial: Any, stopping: threading.Event) -> float:
         values = {dimension.name: dimension.suggest(trial) for dimension in sweep.space.dimensions}
         config = sweep.space.config_of(sweep.spec.config, values)
         rounds = num_rounds(sweep.scenario.task, config)
-    except InputError as error:  # settings that do not fit together: no more is to be learned from them
+    except (
+        InputError
+    ) as error:  # settings that do not fit together: no more is to be learned from them
         trial.set_user_attr("error", str(error))
         raise optuna.TrialPruned(str(error)) from error
     runs = trial_runs(sweep.directory, trial.number, sweep.seeds)
@@ -251,7 +268,14 @@ def _try(sweep: Sweep, trial: Any, stopping: threading.Event) -> float:
 def _job(sweep: Sweep, config: LearnConfig, run: Path, seed: int) -> Job:
     spec = replace(sweep.spec, config=config, seed=seed, demos=str(sweep.directory / _TRAIN))
     message = json.dumps(to_json(spec))
-    return Job(run.name, "icrl.experiment.engine.worker", (str(run),), message, run.with_suffix(".err"), directory=run)
+    return Job(
+        run.name,
+        "icrl.experiment.engine.worker",
+        (str(run),),
+        message,
+        run.with_suffix(".err"),
+        directory=run,
+    )
 
 
 class _Watcher:
@@ -289,7 +313,9 @@ class _Watcher:
 
         if self.stopping.is_set():
             raise KeyboardInterrupt
-        lines = [(i, line) for i, run in enumerate(self.runs) for line in RunDirectory(run).metrics()]
+        lines = [
+            (i, line) for i, run in enumerate(self.runs) for line in RunDirectory(run).metrics()
+        ]
         for seed, line in lines[self.reported :]:
             step = seed * self.rounds + int(line["round"])
             self.trial.report(how_far(line, self.expert_return), step)

@@ -1,7 +1,7 @@
 """How good a trial is, told without the truth: four shares between 0 and 1, and their mean.
 
-Agreement of seeds alone is no evidence (all may make the same error), nor is any other part: a constraint that
-forbids nothing allows every demonstration. Together they leave little room.
+Agreement of seeds alone is no evidence (all may make the same error), nor is any other part: a
+constraint that forbids nothing allows every demonstration. Together they leave little room.
 """
 
 from collections.abc import Sequence
@@ -28,9 +28,9 @@ class Parts(NamedTuple):
     """1 − |agent's return − demonstrations'| / |demonstrations'|, at least 0; None: rewards are
     unknown."""
     evidence_explained: float | None
-    """Share of recorded episodes that earn more than demonstrations and that ζ flags. 0 where there are none: such
-    settings found no evidence, and a ζ without any is not to rank beside one that explains some. None: rewards are
-    unknown."""
+    """Share of recorded episodes that earn more than demonstrations and that ζ flags. 0 where there
+    are none: such settings found no evidence, and a ζ without any is not to rank beside one that
+    explains some. None: rewards are unknown."""
     seeds_agree: float | None
     """Share of recorded pairs that two seeds judge alike; None: one seed."""
 
@@ -45,14 +45,20 @@ def judge_without_truth(runs: Sequence[Path], held_out: Demonstrations) -> Parts
     constraints = [load_constraint(run / CONSTRAINT) for run in runs]
     visits = [load_visited(run / VISITED) for run in runs]
     shown = pairs_of(held_out.trajectories)
-    allowed = [float(np.mean(c.is_feasible(shown.observations, shown.actions))) for c in constraints]
+    allowed = [
+        float(np.mean(c.is_feasible(shown.observations, shown.actions))) for c in constraints
+    ]
     matched: float | None = None
     explained: float | None = None
     if held_out.has_rewards:
         level = float(held_out.trajectories.returns.mean())
         earned = [float(RunDirectory(run).scores()["nominal_return"]) for run in runs]
-        matched = float(np.mean([max(0.0, 1 - abs(each - level) / max(abs(level), 1e-9)) for each in earned]))
-        explained = float(np.mean([_explained(c, v, level) for c, v in zip(constraints, visits, strict=True)]))
+        matched = float(
+            np.mean([max(0.0, 1 - abs(each - level) / max(abs(level), 1e-9)) for each in earned])
+        )
+        explained = float(
+            np.mean([_explained(c, v, level) for c, v in zip(constraints, visits, strict=True)])
+        )
     return Parts(
         demonstrations_allowed=float(np.mean(allowed)),
         returns_matched=matched,
@@ -99,6 +105,7 @@ def _agreement(constraints: Sequence[LearnedConstraint], pairs: Pairs) -> float 
     """Mean share of pairs that two of the constraints judge alike."""
     if len(constraints) < 2:
         return None
-    judged = np.stack([c.is_feasible(pairs.observations, pairs.actions) for c in constraints])  # [k, n]
+    # [k, n]
+    judged = np.stack([c.is_feasible(pairs.observations, pairs.actions) for c in constraints])
     alike = [np.mean(judged[i] == judged[j]) for i in range(len(judged)) for j in range(i)]
     return float(np.mean(alike))

@@ -1,7 +1,8 @@
 """What a sweep may change: a TOML file of settings, in which a table {low, high, log} or {choices}
 stands for a value.
 
-Plain values are settings that all trials share. Names and types are those of the settings themselves.
+Plain values are settings that all trials share.
+Names and types are those of the settings themselves.
 """
 
 import dataclasses
@@ -36,7 +37,9 @@ class Dimension(NamedTuple):
         """A value, by Optuna."""
         if self.choices:
             # Optuna keeps plain values: a list is named by its place
-            index = trial.suggest_categorical(self.name, [_label(choice) for choice in self.choices])
+            index = trial.suggest_categorical(
+                self.name, [_label(choice) for choice in self.choices]
+            )
             return next(choice for choice in self.choices if _label(choice) == index)
         if self.whole:
             return trial.suggest_int(self.name, self.low, self.high, log=self.log)
@@ -68,7 +71,9 @@ def read_space(path: Path) -> Space:
     try:
         content = read_toml(path)
     except FileNotFoundError as error:
-        raise InputError(f"{path}: there is no such file: expected what to sweep, in TOML.") from error
+        raise InputError(
+            f"{path}: there is no such file: expected what to sweep, in TOML."
+        ) from error
     except InputError:
         raise
     except (ValueError, OSError) as error:
@@ -85,8 +90,8 @@ def space_of(content: dict[str, Any]) -> Space:
     fixed = _split(LearnConfig, content, "", found)
     if not found:
         raise InputError(
-            "nothing is swept: give a setting a range, e.g. forward.learning_rate = {low = 1e-5, high = 1e-3, "
-            "log = true}, or choices, e.g. scouts = {choices = [1, 3]}."
+            "nothing is swept: give a setting a range, e.g. forward.learning_rate = {low = 1e-5, "
+            "high = 1e-3, log = true}, or choices, e.g. scouts = {choices = [1, 3]}."
         )
     return Space(tuple(found), fixed)
 
@@ -118,7 +123,9 @@ def _dimension(name: str, said: dict[str, Any], hint: Any) -> Dimension:
         raise unknown_name(f"part of {name}", unknown[0], _RANGE | _CHOICE)
     if "choices" in said:
         if len(said) > 1 or not isinstance(said["choices"], list) or len(said["choices"]) < 2:
-            raise InputError(f"{name} = {said!r}: choices stand alone, and are a list of two or more.")
+            raise InputError(
+                f"{name} = {said!r}: choices stand alone, and are a list of two or more."
+            )
         for choice in said["choices"]:
             parse_as(hint, choice, name)
         return Dimension(name, None, None, False, False, tuple(said["choices"]))
@@ -151,4 +158,6 @@ def _label(choice: Any) -> Any:
 
 
 def _copied(table: dict[str, Any]) -> dict[str, Any]:
-    return {name: _copied(value) if isinstance(value, dict) else value for name, value in table.items()}
+    return {
+        name: _copied(value) if isinstance(value, dict) else value for name, value in table.items()
+    }

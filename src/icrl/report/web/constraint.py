@@ -79,7 +79,9 @@ def _by_importance(reading: Reading) -> list[int]:
     named: list[int] = []
     if reading.rule is not None:
         named = features_of(reading.rule.shape)
-    return list(dict.fromkeys(named + [int(i) for i in np.argsort(-reading.influence, kind="stable")]))
+    return list(
+        dict.fromkeys(named + [int(i) for i in np.argsort(-reading.influence, kind="stable")])
+    )
 
 
 def _axis_data(axis: Axis, constraint: LearnedConstraint, judged: Judged) -> dict[str, Any]:
@@ -148,4 +150,6 @@ def _marks(reading: Reading, axes: list[Axis]) -> list[dict[str, Any]]:
 
 def _as_bytes(zeta: FloatArray) -> str:
     """ζ in 256 steps, row by row: as fine as a screen shows it, and a tenth of the size."""
-    return base64.b64encode(np.round(255 * np.clip(zeta, 0, 1)).astype(np.uint8).tobytes()).decode("ascii")
+    return base64.b64encode(np.round(255 * np.clip(zeta, 0, 1)).astype(np.uint8).tobytes()).decode(
+        "ascii"
+    )

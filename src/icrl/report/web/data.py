@@ -52,7 +52,10 @@ def task_data(number: int, report: TaskReport) -> dict[str, Any]:
                 "label": one_line(group.label),
                 "name": one_line(group.name),
                 "colour": palette[group.label],
-                "runs": [_run_data(run_id(number, run, report), run, quantities, scores) for run in group.runs],
+                "runs": [
+                    _run_data(run_id(number, run, report), run, quantities, scores)
+                    for run in group.runs
+                ],
                 "intervals": {key: _interval(group, key) for key in scores},
             }
             for group in report.groups
@@ -76,7 +79,9 @@ def rounded(value: Any) -> float | None:
     return float(f"{float(value):.5g}")
 
 
-def _run_data(identity: str, run: RunRecord, quantities: Sequence[str], scores: dict[str, str]) -> dict[str, Any]:
+def _run_data(
+    identity: str, run: RunRecord, quantities: Sequence[str], scores: dict[str, str]
+) -> dict[str, Any]:
     metrics = [row for row in run.metrics if "steps" in row]
     every = math.ceil(len(metrics) / _MOST_POINTS) or 1
     rows = metrics[::every]
@@ -87,7 +92,11 @@ def _run_data(identity: str, run: RunRecord, quantities: Sequence[str], scores: 
         "seed": run.seed,
         "finished": run.scores is not None,
         "steps": [int(row["steps"]) for row in rows],
-        "values": {name: [rounded(row.get(name)) for row in rows] for name in quantities if _has(rows, name)},
+        "values": {
+            name: [rounded(row.get(name)) for row in rows]
+            for name in quantities
+            if _has(rows, name)
+        },
         "scores": {key: rounded(score_of(run, key)) for key in scores},
     }
 
@@ -97,7 +106,9 @@ def _quantities(runs: Sequence[RunRecord]) -> list[str]:
     found: dict[str, None] = {}
     for run in runs:
         for row in run.metrics:
-            found |= dict.fromkeys(name for name, value in row.items() if isinstance(value, int | float))
+            found |= dict.fromkeys(
+                name for name, value in row.items() if isinstance(value, int | float)
+            )
     return [name for name in found if name not in _APART]
 
 

@@ -49,7 +49,9 @@ def table_element(table: Table, caption: str) -> Html:
         )
         for row in table.rows
     ]
-    inner = element("table", element("caption", caption), element("thead", head), element("tbody", *rows))
+    inner = element(
+        "table", element("caption", caption), element("thead", head), element("tbody", *rows)
+    )
     return element("div", inner, class_="wide", tabindex="0", role="region", aria_label=caption)
 
 

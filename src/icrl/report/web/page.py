@@ -29,7 +29,9 @@ _AXES, _FEWER_AXES = 6, 4
 stays small."""
 
 
-def write_page(path: Path, title: str, reports: Sequence[TaskReport], commands: Sequence[str]) -> Path:
+def write_page(
+    path: Path, title: str, reports: Sequence[TaskReport], commands: Sequence[str]
+) -> Path:
     """Write the page, whole or not at all."""
     runs = [run for report in reports for group in report.groups for run in group.finished]
     with_constraint = [run for run in runs if (run.directory / CONSTRAINT).is_dir()]
@@ -103,7 +105,9 @@ def document(
 
 def _policy(scripts: Sequence[str]) -> str:
     """Nothing is loaded from anywhere, and no script runs but those of the page."""
-    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    digests = [
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts
+    ]
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
     return f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {allowed}"
 
@@ -118,12 +122,16 @@ def _task_section(
     if not report.finished:
         parts.append(element("p", "No run is finished."))
     elif report.scenario is not None and report.scenario.truth_known and truth_known(report.groups):
-        parts.append(element("p", f"True constraint, which no learner saw: {report.scenario.constraint}."))
+        parts.append(
+            element("p", f"True constraint, which no learner saw: {report.scenario.constraint}.")
+        )
     else:
         parts.append(element("p", "The true constraint is not known here."))
     said = warnings(report.groups)
     if said:
-        parts.append(element("ul", *(element("li", line) for line in said), class_="warnings", role="note"))
+        parts.append(
+            element("ul", *(element("li", line) for line in said), class_="warnings", role="note")
+        )
     parts += [table_element(part.table, part.title) for part in report.tables[:1]]
     parts.append(_chart_places(identity))
     articles = []
@@ -141,7 +149,11 @@ def _task_section(
     if articles:
         parts.append(_runs_place(identity, report.groups, number, report, articles))
     parts += [table_element(part.table, part.title) for part in report.tables[1:]]
-    reading = [element("p", line) for text in (*report.remarks, notes(report.groups)) for line in text.splitlines()]
+    reading = [
+        element("p", line)
+        for text in (*report.remarks, notes(report.groups))
+        for line in text.splitlines()
+    ]
     parts.append(element("details", element("summary", "How to read the tables"), *reading))
     parts.append(_settings(report.groups))
     return element("section", *parts, id=identity), charts
@@ -160,16 +172,26 @@ def _view(place: str, run: RunRecord, report: TaskReport, most_axes: int) -> Any
 
 def _chart_places(identity: str) -> Html:
     """Where the script draws; without it the tables say the same."""
-    return joined([
-        element("h3", "Learning curves"),
-        element("p", "Drag over a chart to zoom, double-click to see all of it again.", class_="hint"),
-        element("div", class_="legend", id=f"{identity}-legend"),
-        element("div", class_="charts", id=f"{identity}-curves"),
-        element("h3", "Final scores"),
-        element("p", "A dot is a seed; the upright line is the interquartile mean, the bar its 95 % interval.",
-                class_="hint"),
-        element("div", class_="charts", id=f"{identity}-scores"),
-    ])  # fmt: skip
+    return joined(
+        [
+            element("h3", "Learning curves"),
+            element(
+                "p",
+                "Drag over a chart to zoom, double-click to see all of it again.",
+                class_="hint",
+            ),
+            element("div", class_="legend", id=f"{identity}-legend"),
+            element("div", class_="charts", id=f"{identity}-curves"),
+            element("h3", "Final scores"),
+            element(
+                "p",
+                "A dot is a seed; the upright line is the interquartile mean, the bar its 95 % "
+                "interval.",
+                class_="hint",
+            ),
+            element("div", class_="charts", id=f"{identity}-scores"),
+        ]
+    )
 
 
 def _runs_place(
@@ -193,7 +215,9 @@ def _runs_place(
         class_="chooser",
     )
     heading = element("h3", "Each run: its constraint, how far to trust it, its agent")
-    return joined([heading, chooser, element("div", class_="charts", id=f"{identity}-constraint"), *articles])
+    return joined(
+        [heading, chooser, element("div", class_="charts", id=f"{identity}-constraint"), *articles]
+    )
 
 
 def _settings(groups: Sequence[Group]) -> Html:

@@ -24,7 +24,9 @@ class Animations:
     """Which runs' animations the page has room for: first one of every method, then others."""
 
     def __init__(self, runs: Sequence[RunRecord]) -> None:
-        found = {run.directory: path for run in runs if (path := _picture(run.directory)) is not None}
+        found = {
+            run.directory: path for run in runs if (path := _picture(run.directory)) is not None
+        }
         seen: set[tuple[str, str]] = set()
         first = []
         others = []
@@ -51,7 +53,10 @@ class Animations:
             path = self.pictures[run.directory]
             data = base64.b64encode(path.read_bytes()).decode("ascii")
             source = f"data:{_PICTURES[path.name]};base64,{data}"
-            alt = f"Animation: the agent of seed {run.seed} on {run.task}, with what its constraint charges below"
+            alt = (
+                f"Animation: the agent of seed {run.seed} on {run.task}, with what its constraint "
+                "charges below"
+            )
             return element(
                 "details",
                 element("summary", "The agent at work (animation)"),
@@ -64,10 +69,14 @@ class Animations:
                 "The animation of this run had no room on this page: see ",
                 element("code", run.name),
             )
-        return element("p", "No animation yet. Make one with ", element("code", f"icrl render {run.directory}"))
+        return element(
+            "p", "No animation yet. Make one with ", element("code", f"icrl render {run.directory}")
+        )
 
 
-def run_article(place: str, group: Group, run: RunRecord, view: View | None, animations: Animations) -> Html:
+def run_article(
+    place: str, group: Group, run: RunRecord, view: View | None, animations: Animations
+) -> Html:
     """All words about one run."""
     parts = [
         element("h4", f"{group.name}, seed {run.seed}"),
@@ -92,7 +101,9 @@ def _reading(reading: Reading) -> list[Html]:
     for explanation in (reading.rule, reading.longer):
         if explanation is not None:
             lines = [element("li", line) for line in rule_lines(explanation)]
-            parts.append(element("p", element("strong", f"Forbidden: {explanation}"), class_="rule"))
+            parts.append(
+                element("p", element("strong", f"Forbidden: {explanation}"), class_="rule")
+            )
             parts.append(element("ul", *lines))
     condition = threshold_of(reading.rule)
     if reading.interval is not None and condition is not None:
@@ -117,13 +128,22 @@ def _verdict(run: RunRecord) -> Html:
     trust: dict[str, Any] = run.evaluation.get("trust", {})
     if "verdict" not in trust:
         command = element("code", f"icrl evaluate {run.directory}")
-        return joined([heading, element("p", "Not judged yet: ", command, " does, and adds it here.")])
+        return joined(
+            [heading, element("p", "Not judged yet: ", command, " does, and adds it here.")]
+        )
     verdict = str(trust["verdict"])
     checks = [
-        element("li", element("span", _LEVELS.get(str(check.get("level")), "?"), class_=f"level {check.get('level')}"),
-                f" {name}: {check.get('reason')}")
+        element(
+            "li",
+            element(
+                "span",
+                _LEVELS.get(str(check.get("level")), "?"),
+                class_=f"level {check.get('level')}",
+            ),
+            f" {name}: {check.get('reason')}",
+        )
         for name, check in trust.get("checks", {}).items()
-    ]  # fmt: skip
+    ]
     said = element("p", element("strong", verdict), class_=f"verdict {verdict.replace(' ', '-')}")
     parts = [heading, said, element("ul", *checks, class_="checks")]
     if "would_change" in trust:
