@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "icrl"
 FILES = sorted(SOURCE.rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
+COLUMNS = 100
 
 # Storeys of the house: a room may import from below and what SAME_STOREY allows, never from above.
 STOREYS = [
@@ -94,10 +95,26 @@ SAME_STOREY = {
     ("__main__", "cli"),
 }
 LEARNERS = {
-    "agent", "constraint", "learn", "by_search", "by_gradient", "state", "search", "evidence", "rounds", "transfer",
-    "baselines", "methods", "tabular",
-    "demos", "visited", "trust", "explain", "interop",  # what is said without the truth cannot see it
-}  # fmt: skip
+    "agent",
+    "constraint",
+    "learn",
+    "by_search",
+    "by_gradient",
+    "state",
+    "search",
+    "evidence",
+    "rounds",
+    "transfer",
+    "baselines",
+    "methods",
+    "tabular",
+    # what is said without the truth cannot see it
+    "demos",
+    "visited",
+    "trust",
+    "explain",
+    "interop",
+}
 TRUTH = {
     "icrl.tasks.truth",
     "icrl.tasks.shapes.truth",
@@ -115,7 +132,8 @@ def module_name(path):
 
 
 def room(module):
-    """`icrl.agent.state` -> `agent`, `icrl.experiment.run.one_run` -> `experiment.run`; the package itself -> ``."""
+    """`icrl.agent.state` -> `agent`, `icrl.experiment.run.one_run` -> `experiment.run`;
+    the package itself -> ``."""
     names = module.split(".")[1:]
     if names[:1] == ["experiment"]:
         return ".".join(names[:2])
@@ -132,7 +150,9 @@ def imports_of(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path.name}: imports are absolute, so that the law can be read off them"
+            assert node.level == 0, (
+                f"{path.name}: imports are absolute, so that the law can be read off them"
+            )
             assert node.module is not None
             names = {f"{node.module}.{alias.name}" for alias in node.names}
             found |= {name if name in MODULES else node.module for name in names}
@@ -144,7 +164,9 @@ IMPORTS = {module_name(path): imports_of(path) for path in FILES}
 
 def storey(name):
     levels = [level for level, rooms in enumerate(STOREYS) if name in rooms]
-    assert len(levels) == 1, f"room {name!r} has no storey: add it to STOREYS, where the design says it belongs"
+    assert len(levels) == 1, (
+        f"room {name!r} has no storey: add it to STOREYS, where the design says it belongs"
+    )
     return levels[0]
 
 
@@ -165,7 +187,9 @@ def test_imports_point_downwards():
         f"{importer} imports {imported}"
         for importer, modules in IMPORTS.items()
         for imported in modules
-        if importer not in ({"icrl"} | MAY_SEE_TRUTH) and imported != "icrl" and not law_abiding(importer, imported)
+        if importer not in ({"icrl"} | MAY_SEE_TRUTH)
+        and imported != "icrl"
+        and not law_abiding(importer, imported)
     ]
     assert broken == []
 
@@ -213,20 +237,33 @@ def reachable(start):
 
 
 def test_nothing_that_learns_can_reach_the_truth():
-    learners = [module for module in IMPORTS if room(module) in LEARNERS and module not in MAY_SEE_TRUTH]
+    learners = [
+        module for module in IMPORTS if room(module) in LEARNERS and module not in MAY_SEE_TRUTH
+    ]
     assert len(learners) > 15
-    leaks = {module: sorted(reachable(module) & TRUTH) for module in learners if reachable(module) & TRUTH}
+    leaks = {
+        module: sorted(reachable(module) & TRUTH)
+        for module in learners
+        if reachable(module) & TRUTH
+    }
     assert leaks == {}
 
 
 def test_the_truth_is_imported_by_scenarios_alone():
     importers = {module for module, modules in IMPORTS.items() if "icrl.tasks.truth" in modules}
     assert importers <= {module for module in MODULES if room(module) == "tasks"}
-    assert not importers & {"icrl.tasks.task", "icrl.tasks.batched", "icrl.tasks.registry", "icrl.tasks.single"}
+    assert not importers & {
+        "icrl.tasks.task",
+        "icrl.tasks.batched",
+        "icrl.tasks.registry",
+        "icrl.tasks.single",
+    }
 
 
 def test_the_truth_of_shapes_is_imported_by_scenarios_and_experts_alone():
-    importers = {module for module, modules in IMPORTS.items() if "icrl.tasks.shapes.truth" in modules}
+    importers = {
+        module for module, modules in IMPORTS.items() if "icrl.tasks.shapes.truth" in modules
+    }
     assert importers == {"icrl.tasks.shapes.scenarios", "icrl.tasks.shapes.experts"}
     knowing = {"icrl.tasks.shapes.scenarios", "icrl.tasks.shapes.experts"}
     importers = {module for module, modules in IMPORTS.items() if modules & knowing}
@@ -253,7 +290,9 @@ def words_of(path):
     """Every string of a file that is one whole word of the command line."""
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
-    strings = [node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    strings = [
+        node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
     return {node.value for node in strings if id(node) not in parts}
 
 
@@ -266,7 +305,9 @@ def test_the_name_of_a_method_stands_in_one_file():
         assert files, name
 
 
-COURT = re.compile(r"\b(lawful|unlawful|convict|acquit|innocen|presum|dismiss|guilt)\w*", re.IGNORECASE)
+COURT = re.compile(
+    r"\b(lawful|unlawful|convict|acquit|innocen|presum|dismiss|guilt)\w*", re.IGNORECASE
+)
 TO_FOLLOW = {"agent", "by_search", "evidence", "search", "state"}
 """Rooms that are being written anew."""
 RECORDS = {"decisions", "collapse.md"}
@@ -285,7 +326,9 @@ def test_a_reader_needs_no_words_of_a_court():
 
 
 def test_there_is_no_drawer_for_everything():
-    assert [path.name for path in FILES if path.stem in {"utils", "util", "helpers", "common", "misc"}] == []
+    assert [
+        path.name for path in FILES if path.stem in {"utils", "util", "helpers", "common", "misc"}
+    ] == []
 
 
 def test_nothing_is_silenced():
@@ -293,6 +336,18 @@ def test_nothing_is_silenced():
         text = path.read_text(encoding="utf-8")
         for word in ("type: " + "ignore", "no" + "qa", "TO" + "DO", "FIX" + "ME"):
             assert word not in text, f"{word} in {path.name}"
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks", "examples", "docs"])
+def test_no_line_is_wider_than_100_columns(folder):
+    """Ruff lets lines pass that hold no space, or end in an address."""
+    wide = [
+        f"{path.relative_to(ROOT)}:{number}: {len(line)} columns"
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1)
+        if len(line) > COLUMNS
+    ]
+    assert wide == []
 
 
 def test_test_files_have_names_of_their_own():
