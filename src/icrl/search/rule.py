@@ -8,7 +8,16 @@ import numpy as np
 
 from icrl.constraint.region import Region, RegionAxis
 from icrl.search.axes import Axis
-from icrl.search.find import AS_MUCH, LEAST, Candidate, Question, find, parts_of, score
+from icrl.search.find import (
+    AS_MUCH,
+    FINER_SCALES,
+    LEAST,
+    Candidate,
+    Question,
+    find,
+    parts_of,
+    score,
+)
 from icrl.search.question import Values, measured, put_question, rulers_of
 from icrl.search.tables import sets_of
 from icrl.search.wall import Wall, joined, place_wall
@@ -135,6 +144,17 @@ def find_rule(problem: Problem, old: Rule | None = None) -> Finding:
     question = put_question(
         problem.axes, problem.shown, problem.done, problem.weights, problem.paid
     )
+    finding = _found_at(problem, question, old)
+    if finding.rule is None and problem.kept_under is not None:
+        # so fine a look shows styles, too: agents must tell which of them they could give up
+        finer = _found_at(problem, replace(question, scales=FINER_SCALES), old)
+        if finer.rule is not None:
+            return finer
+    return finding
+
+
+def _found_at(problem: Problem, question: Question, old: Rule | None) -> Finding:
+    """The same at the scales of a question."""
     names = tuple(axis.name for axis in problem.axes)
     candidates = find(question, sets_of(len(problem.axes)))
     finding = _best(problem, question, candidates, old, names)
