@@ -242,3 +242,30 @@ def test_what_lies_beyond_a_dotted_line_of_demonstrations_stays_allowed():
     middle = rng.uniform([0.1, 0.28], [0.9, 0.42], (400, 2))
     assert not forbidden(wall, middle).any()
     assert forbidden(wall, rng.uniform([0.1, 0.6], [0.9, 1.0], (400, 2))).all()
+
+
+def test_nobody_can_be_inside_the_circle_of_a_sine_and_a_cosine():
+    # demonstrations are slow on one arc of a ring and anything elsewhere; agents are fast all round
+    rng = np.random.default_rng(0)
+
+    def ring(number, fast):
+        angles = rng.uniform(-np.pi, np.pi, number)
+        speeds = rng.uniform(0.0, 1.0, number)
+        if fast:
+            speeds = np.full(number, 0.97)
+        else:
+            speeds = np.where(np.abs(angles) < 1.0, 0.4 * speeds, speeds)
+        return np.stack([np.cos(angles) / 2 + 0.5, np.sin(angles) / 2 + 0.5, speeds], axis=1)
+
+    def on_arc(places):
+        return (places[:, 0] > 0.5 + np.cos(0.9) / 2) & (places[:, 2] > 0.5)
+
+    shown = [ring(400, fast=False) for _ in range(20)]
+    done = [ring(200, fast=True) for _ in range(8)]
+    wall = wall_of((LINE, LINE, LINE), shown, done, on_arc)
+    fresh = ring(4000, fast=False)
+    assert forbidden(wall, fresh).mean() < 0.03
+    fast = ring(4000, fast=True)
+    assert forbidden(wall, fast[on_arc(fast)]).mean() > 0.97
+    middle = np.array([[0.5, 0.5, 0.2], [0.5, 0.5, 0.8], [0.6, 0.45, 0.5]])
+    assert not forbidden(wall, middle).any()

@@ -30,11 +30,13 @@ trajectory show what is forbidden."""
 _HEAVY = 0.3
 """Of the largest weight: lighter trajectories do not say how far the forbidden reaches."""
 _MOST_CENTRES = 200
-_NUM_RAYS = {1: 2, 2: 128, 3: 400}
+_NUM_RAYS = {1: 2, 2: 128, 3: 1200}
 _GAP = 0.5
 """A gap between demonstrations narrower than this, beside the depth of the evidence, is none."""
 _BETWEEN_RAYS = 2
 """Nodes that may lie between two rays."""
+_SOMEBODY = 0.05
+"""Of the ruler: places further from everybody, in two of three axes, are no places."""
 _PIECE = 0.02
 """Share of the evidence, by weight, that must enter a piece."""
 _MOST_STEPS = 40_000
@@ -88,6 +90,7 @@ def place_wall(
         structure=_structure(few),
         lift=lift,
         few=few,
+        possible=_possible(grids, few, np.concatenate([shown, done]) / lift),
     )
     tree = cKDTree(shown)
     seen = _Seen(
@@ -136,6 +139,8 @@ class _Space(NamedTuple):
     """Which neighbours of a node belong to its piece."""
     lift: FloatArray
     few: tuple[bool, ...]
+    possible: BoolArray
+    """[n1, ...]: nodes near which somebody was, in every two of three axes"""
 
     @property
     def spacing(self) -> list[float]:
@@ -229,7 +234,28 @@ def _forbidden(
         return chosen, evidence
     within = _between(space, from_shown, borne, seen.done[core], seen.away[core], moving)
     whole = _enclosed(pieces, number, space.few)[pieces.ravel()]
-    return chosen & (within | whole), evidence
+    return chosen & (within | whole) & space.possible.ravel(), evidence
+
+
+def _possible(
+    grids: tuple[FloatArray, ...], few: tuple[bool, ...], places: FloatArray
+) -> BoolArray:
+    """[n1, ...]: nodes near which somebody was, in every two of three axes of numbers.
+
+    Features may depend on each other: nobody can be inside the circle of a sine and a cosine.
+    """
+    shape = tuple(len(grid) for grid in grids)
+    possible = np.ones(shape, np.bool_)
+    if len(grids) < 3 or any(few):
+        return possible
+    nodes = _nearest_nodes(grids, places)
+    for left, right in ((0, 1), (0, 2), (1, 2)):
+        nobody = np.ones((shape[left], shape[right]), np.bool_)
+        nobody[nodes[left], nodes[right]] = False
+        sampling = (grids[left][1] - grids[left][0], grids[right][1] - grids[right][0])
+        near = distance_transform_edt(nobody, sampling=sampling) <= _SOMEBODY
+        possible &= np.expand_dims(near, ({0, 1, 2} - {left, right}).pop())
+    return possible
 
 
 def _deepest_of(depths: FloatArray, owners: IntArray) -> FloatArray:
@@ -277,6 +303,8 @@ def _between(
         room = clearance[index]  # [rays, steps]: how far demonstrations are
         met = (room <= borne) & ~outside
         reach = np.where(met.any(axis=1), np.argmax(met, axis=1), limit)
+        nowhere = ~space.possible[index] & ~outside
+        reach = np.minimum(reach, np.where(nowhere.any(axis=1), np.argmax(nowhere, axis=1), np.inf))
         least = np.minimum.accumulate(room, axis=1)
         passed = (least <= _GAP * depth) & (room > least + borne)
         reach = np.minimum(
