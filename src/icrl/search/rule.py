@@ -36,6 +36,8 @@ _TRIPLE_GAIN = {True: 0.35, False: 0.15}
 newest evidence, and where it does not: demonstrations are thin in three dimensions."""
 _EXPLAINS = 0.8
 """A rule explains a counter-example where so much of it, by weight, enters what it forbids."""
+_JUST_INSIDE = 0.999
+"""Of the level: between nodes that lie on it, rounding decides."""
 _CLEARLY = 0.1
 """Other axes take the place of the old ones where they score so much more."""
 
@@ -310,7 +312,7 @@ def _allowing(rule: Rule, problem: Problem) -> Rule:
         return rule
     depth = region.depth.copy()
     for nodes in region.nodes_around(inputs[cut_off]):
-        depth[nodes] = np.minimum(depth[nodes], region.level)
+        depth[nodes] = np.minimum(depth[nodes], _JUST_INSIDE * region.level)
     return rule._replace(region=replace(region, depth=depth))
 
 
