@@ -107,3 +107,13 @@ def test_every_departure_is_marked_where_it_happens_and_every_named_test_exists(
     assert (
         set(re.findall(r"::(test_\w+)", table)) - set(re.findall(r"def (test_\w+)", tests)) == set()
     )
+
+
+def test_every_line_of_algorithm_1_names_code_that_is_there():
+    page = (DOCS / "notation.md").read_text()
+    table = page.split("## Algorithm 1, line by line")[1].split("## ")[0]
+    named = set(re.findall(r"`([A-Za-z_]+(?:\.[a-z_]+)?)`", table.split("|---|---|---|")[1]))
+    code = "\n".join(path.read_text() for path in (DOCS.parent / "src").rglob("*.py"))
+    defined = set(re.findall(r"^ *(?:def|class) (\w+)", code, re.MULTILINE)) | {"while"}
+    assert len(named) > 15
+    assert {part for name in named for part in name.split(".")} - defined == set()
