@@ -16,6 +16,7 @@ import numpy as np
 
 from icrl.constraint.learned import LearnedConstraint
 from icrl.demos.dataset import Demonstrations
+from icrl.demos.fitting import FittedDemos
 from icrl.explain.judged import Judged
 from icrl.trajectories import select
 from icrl.trust.check import Check, Level
@@ -73,7 +74,7 @@ def alarms(constraint: LearnedConstraint, trajectories: Trajectories) -> Alarms:
 
 
 def held_out_alarms(
-    demos: Demonstrations,
+    demos: FittedDemos,
     refit: Refit,
     on_fold: Callable[[int, int], None] = lambda done, fits: None,
 ) -> Alarms:
@@ -148,5 +149,5 @@ def check_held_out(
     return Check(NAME, level, reason, numbers)
 
 
-def _part(demos: Demonstrations, keep: BoolArray) -> Demonstrations:
+def _part(demos: FittedDemos, keep: BoolArray) -> FittedDemos:
     return replace(demos, trajectories=select(demos.trajectories, keep))

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from icrl.constraint.learned import CARD, LearnedConstraint, load_constraint
-from icrl.demos.dataset import Demonstrations
+from icrl.demos.fitting import FittedDemos
 from icrl.errors import InputError
 from icrl.experiment.directory.provenance import constraint_of_run
 from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, RunDirectory
@@ -53,7 +53,7 @@ def has_constraint(directory: Path) -> bool:
 def judge_run(
     directory: Path,
     task: Task,
-    demos: Demonstrations | None,
+    demos: FittedDemos | None,
     played: Trajectories,
     others: Sequence[Path] | None = None,
     on_fold: OnFold = lambda done, fits: None,
@@ -96,7 +96,7 @@ def judge_run(
 def found_by_search(
     constraint: LearnedConstraint,
     task: Task,
-    demos: Demonstrations,
+    demos: FittedDemos,
     record: Record,
     played: Trajectories,
     judge: Fresh | None,
@@ -138,7 +138,7 @@ def found_by_search(
     return checks
 
 
-def _earns(mean_return: float, demos: Demonstrations) -> float | None:
+def _earns(mean_return: float, demos: FittedDemos) -> float | None:
     if not demos.has_rewards:
         return None
     return compared(mean_return, demos).share
@@ -179,7 +179,7 @@ def _held_out(
     spec: RunSpec,
     task: Task,
     constraint: LearnedConstraint,
-    demos: Demonstrations | None,
+    demos: FittedDemos | None,
     visited: Visited | None,
     judged: Judged | None,
     on_fold: OnFold,

@@ -8,7 +8,7 @@ from typing import Any
 from icrl.agent.policy_file import save_policy
 from icrl.config import require
 from icrl.constraint.learned import LearnedConstraint
-from icrl.demos.dataset import Demonstrations
+from icrl.demos.fitting import FittedDemos
 from icrl.errors import InputError
 from icrl.evaluate import Truth, judge, play_episodes
 from icrl.experiment.directory.checkpoint import flat, remove_checkpoints
@@ -31,7 +31,7 @@ from icrl.versions import library_versions
 def check_run(
     spec: RunSpec,
     scenario: Scenario,
-    demos: Demonstrations | None,
+    demos: FittedDemos | None,
     directory: Path,
     constraint: LearnedConstraint | None = None,
     resume: bool = False,
@@ -48,7 +48,7 @@ def check_run(
 def run_learning(
     spec: RunSpec,
     scenario: Scenario,
-    demos: Demonstrations | None,
+    demos: FittedDemos | None,
     directory: Path,
     display: Callback,
     constraint: LearnedConstraint | None = None,
@@ -70,7 +70,7 @@ def run_learning(
 def _make_run(
     spec: RunSpec,
     scenario: Scenario,
-    demos: Demonstrations | None,
+    demos: FittedDemos | None,
     directory: Path,
     display: Callback,
     constraint: LearnedConstraint | None,
@@ -191,7 +191,7 @@ def _metrics_of(snapshot: Snapshot, seconds: float, truth: Truth | None) -> dict
 def _beside_the_scores(
     spec: RunSpec,
     scenario: Scenario,
-    demos: Demonstrations | None,
+    demos: FittedDemos | None,
     last: Snapshot,
     visited: VisitedPairs,
     played: Trajectories,
@@ -234,7 +234,7 @@ def _judge_if_known(scenario: Scenario, trajectories: Trajectories) -> Truth | N
 
 
 def make_scores(
-    spec: RunSpec, demos: Demonstrations | None, steps: int, truth: Truth | None, seconds: float
+    spec: RunSpec, demos: FittedDemos | None, steps: int, truth: Truth | None, seconds: float
 ) -> Scores:
     """The contract of `scores.json`; without the truth, what depends on it is None."""
     return Scores(
