@@ -40,7 +40,8 @@ from icrl.types import THRESHOLD, AnyArray, BoolArray, FloatArray
 if TYPE_CHECKING:  # a task needs gymnasium, using a learned constraint does not
     from icrl.tasks.task import Task
 
-TENSORS, CARD = "constraint.safetensors", "card.json"
+TENSORS = "constraint.safetensors"
+CARD = "card.json"
 NEXT_CARD = f".{CARD}.next"
 """The card of the constraint that is being saved."""
 FORMAT = "icrl-constraint-1"
@@ -178,7 +179,8 @@ def load_constraint(directory: str | os.PathLike[str]) -> LearnedConstraint:
         text = _read(path / CARD, MOST_JSON_BYTES)
     try:
         card = parse_json(text)
-        definition, provenance = card["definition"], card["provenance"]
+        definition = card["definition"]
+        provenance = card["provenance"]
         if not isinstance(definition, dict) or not isinstance(provenance, dict):
             raise TypeError("definition and provenance must be objects")
         if definition["format"] != FORMAT:
@@ -221,7 +223,9 @@ def load_constraint(directory: str | os.PathLike[str]) -> LearnedConstraint:
 def require_constraint(given: Any) -> LearnedConstraint:
     """What was given, if it is a constraint; where it is the path of one, say how to load it."""
     if not isinstance(given, LearnedConstraint):
-        path = repr(os.fspath(given)) if isinstance(given, str | os.PathLike) else "path"
+        path = "path"
+        if isinstance(given, str | os.PathLike):
+            path = repr(os.fspath(given))
         load = f"icrl.load_constraint({path})"
         raise InputError(
             f"expected a LearnedConstraint, got {type(given).__name__}: load it first with {load}."
@@ -231,12 +235,20 @@ def require_constraint(given: Any) -> LearnedConstraint:
 
 def _inputs(features: Features, observations: AnyArray, actions: AnyArray) -> AnyArray:
     """Zeta's inputs [..., f], after checking what the caller gave."""
-    observations, actions = np.asarray(observations), np.asarray(actions)
-    o, a = features.num_observations, features.num_actions
+    observations = np.asarray(observations)
+    actions = np.asarray(actions)
+    o = features.num_observations
+    a = features.num_actions
     lead = observations.shape[:-1]
-    expected = lead if features.discrete else (*lead, a)
+    if features.discrete:
+        expected = lead
+    else:
+        expected = (*lead, a)
     if observations.ndim == 0 or observations.shape[-1] != o or actions.shape != expected:
-        wanted = "[...] (integers)" if features.discrete else f"[..., {a}]"
+        if features.discrete:
+            wanted = "[...] (integers)"
+        else:
+            wanted = f"[..., {a}]"
         raise InputError(
             f"expected observations [..., {o}] and actions {wanted} with the same leading shape, "
             f"got {list(observations.shape)} and {list(actions.shape)}."
@@ -259,7 +271,8 @@ def _check_params(params: Params, num_inputs: int) -> None:
     and are finite float32 arrays."""
     width = num_inputs
     for i, layer in enumerate(params):
-        weight, bias = layer.weight, layer.bias
+        weight = layer.weight
+        bias = layer.bias
         if not all(isinstance(x, np.ndarray) and x.dtype == np.float32 for x in layer):
             raise InputError(f"layer {i} of the constraint must hold float32 NumPy arrays.")
         if weight.ndim != 2 or weight.shape[0] != width or bias.shape != weight.shape[1:]:
@@ -312,7 +325,8 @@ def _tensors(constraint: LearnedConstraint) -> dict[str, AnyArray]:
 
 def _definition(constraint: LearnedConstraint) -> dict[str, Any]:
     """All of `card.json` that decides what the function is."""
-    features, table = constraint.features, constraint.table
+    features = constraint.features
+    table = constraint.table
     form: dict[str, Any]
     if constraint.region is not None:
         region = constraint.region

@@ -66,8 +66,12 @@ def judge_run(
     """
     constraint = load_constraint(directory / CONSTRAINT)
     spec = RunDirectory(directory).spec()
-    visited = load_visited(directory / VISITED) if (directory / VISITED).exists() else None
-    judged = None if demos is None else judge_pairs(constraint, demos.trajectories, visited)
+    visited = None
+    if (directory / VISITED).exists():
+        visited = load_visited(directory / VISITED)
+    judged = None
+    if demos is not None:
+        judged = judge_pairs(constraint, demos.trajectories, visited)
     seeds = _ensemble(
         directory, constraint, judged, siblings(directory) if others is None else others
     )
@@ -210,9 +214,9 @@ def _coverage(
     constraint: LearnedConstraint, judged: Judged | None, visited: Visited | None
 ) -> Check:
     if judged is None or visited is None:
-        missing = (
-            "the demonstrations are" if judged is None else "a record of where the agents went is"
-        )
+        missing = "a record of where the agents went is"
+        if judged is None:
+            missing = "the demonstrations are"
         return Check("coverage", Level.unknown, f"{missing} not at hand", {})
     return check_coverage(measure_coverage(constraint, judged))
 

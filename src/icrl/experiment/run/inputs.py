@@ -78,15 +78,18 @@ def scenario_of_run(
     that only the run names is imported with `allow_import` alone. A `task` that the user names
     stands in its place. Modules are never looked for in the run's own `directory`.
     """
-    name = config.get("task") if task is None else task
+    if task is None:
+        name = config.get("task")
+    else:
+        name = task
     if not isinstance(name, str):
         raise InputError(
             f"config.json names no task: expected a name, got {name!r}. Is it a run's?",
         )
     said = config.get("env")
-    options: EnvOptions = (
-        EnvOptions() if said is None else parse_as(EnvOptions, said, "config.json: env")
-    )
+    options = EnvOptions()
+    if said is not None:
+        options = parse_as(EnvOptions, said, "config.json: env")
     if must_import(name):
         if task is None and not allow_import:
             raise ImportRefused(
@@ -169,7 +172,7 @@ def demos_of_run(config: dict[str, Any], scenario: Scenario) -> FittedDemos:
 def columns_of_run(config: dict[str, Any]) -> ColumnMapping | None:
     """Which column of a run's demonstrations holds what, where that was said."""
     said = config.get("columns")
-    columns: ColumnMapping | None = (
-        None if said is None else parse_as(ColumnMapping, said, "config.json: columns")
-    )
+    if said is None:
+        return None
+    columns: ColumnMapping = parse_as(ColumnMapping, said, "config.json: columns")
     return columns
