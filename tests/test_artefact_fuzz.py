@@ -23,9 +23,10 @@ from icrl.agent.policy_file import CHECKSUM, load_policy, save_policy
 from icrl.agent.policy_file import _checksum as policy_checksum
 from icrl.agent.state import init_agent, policy_of
 from icrl.constraint.features import Features
-from icrl.constraint.learned import CARD, TENSORS, LearnedConstraint, load_constraint
-from icrl.constraint.learned import _checksum as constraint_checksum
+from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.constraint.network import init_params
+from icrl.constraint.saved import CARD, TENSORS
+from icrl.constraint.saved import _checksum as constraint_checksum
 from icrl.constraint.table import hard_table
 from icrl.errors import InputError
 from plain_settings import plain_forward

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from icrl.constraint.learned import CARD, LearnedConstraint, load_constraint
+from icrl.constraint.learned import LearnedConstraint, load_constraint
+from icrl.constraint.saved import CARD
 from icrl.demos.fitting import FittedDemos
 from icrl.errors import InputError
 from icrl.experiment.directory.provenance import constraint_of_run

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from icrl.config import LearnConfig
-from icrl.constraint.learned import TENSORS
+from icrl.constraint.saved import TENSORS
 from icrl.demos.formats_table import ColumnMapping
 from icrl.errors import InputError, unknown_name
 from icrl.experiment.directory.checkpoint import checkpoints, flat
