@@ -103,9 +103,9 @@ class Search:
 
     def gain(self, rule: Rule, gains: FloatArray | None = None) -> float:
         """Balanced agreement above ½ of a rule."""
-        return float(
-            np.sum((self.gains if gains is None else gains)[rule_holds(rule, self.values)])
-        )
+        if gains is None:
+            gains = self.gains
+        return float(np.sum(gains[rule_holds(rule, self.values)]))
 
     def gain_of_any(self, rules: tuple[Rule, ...]) -> float:
         """Balanced agreement above ½ of rules of which any one forbids."""
@@ -131,14 +131,7 @@ class Search:
         else:
             low = -math.inf
             high = bound
-        return Condition(
-            feature,
-            self.names[feature],
-            low,
-            high,
-            bool(self.choices[feature]),
-            bool(self.flags[feature]),
-        )
+        return self._between(feature, low, high)
 
     def interval(self, feature: int, gains: FloatArray) -> Condition:
         """The best low < feature <= high; either side may be open."""
@@ -153,6 +146,9 @@ class Search:
             low = _bound(column.distinct[: last + 1], -sums[1 : last + 1], first - 1)
         if last < len(column.distinct) - 1:
             high = _bound(column.distinct[first:], sums[first + 1 : -1], last - first)
+        return self._between(feature, low, high)
+
+    def _between(self, feature: int, low: float, high: float) -> Condition:
         return Condition(
             feature,
             self.names[feature],
