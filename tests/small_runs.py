@@ -3,19 +3,20 @@ and a wrapper that counts what environments really step."""
 
 from dataclasses import replace
 
-from icrl.config import BackwardConfig, ForwardConfig, LearnConfig
+from icrl.config import BackwardConfig
 from icrl.demos.dataset import shipped_demos
 from icrl.demos.formats import load_demos
 from icrl.experiment.directory.spec import RunSpec
 from icrl.experiment.run.callbacks import Callback
+from plain_settings import plain_forward, plain_learn
 
-FORWARD = ForwardConfig(
+FORWARD = plain_forward(
     steps=512, num_envs=4, rollout_steps=64, epochs=2, minibatch=64, hidden=(16,)
 )
 BACKWARD = BackwardConfig(updates=5, hidden=(8,))
 ROUND = 512 + 2 * 200
 """Environment steps of a round: training, and two sampled laps."""
-TINY = LearnConfig(steps=2 * ROUND, num_samples=2, forward=FORWARD, backward=BACKWARD)
+TINY = plain_learn(steps=2 * ROUND, num_samples=2, forward=FORWARD, backward=BACKWARD)
 
 _FLAGS = {
     "num-samples": 2,

@@ -22,13 +22,14 @@ import worlds
 from icrl.agent.policy_file import CHECKSUM, load_policy, save_policy
 from icrl.agent.policy_file import _checksum as policy_checksum
 from icrl.agent.state import init_agent, policy_of
-from icrl.config import ForwardConfig
 from icrl.constraint.features import Features
-from icrl.constraint.learned import CARD, TENSORS, LearnedConstraint, load_constraint
-from icrl.constraint.learned import _checksum as constraint_checksum
+from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.constraint.network import init_params
+from icrl.constraint.saved import CARD, TENSORS
+from icrl.constraint.saved import _checksum as constraint_checksum
 from icrl.constraint.table import hard_table
 from icrl.errors import InputError
+from plain_settings import plain_forward
 
 KINDS = ("network", "places", "pairs", "policy-choice", "policy-push")
 TASKS = {"policy-choice": worlds.choice_reward(), "policy-push": worlds.push_reward()}
@@ -71,7 +72,7 @@ def constraint_of(kind: str) -> LearnedConstraint:
 def write_good(kind: str, folder: Path) -> None:
     if kind in TASKS:
         folder.mkdir(parents=True)
-        config = ForwardConfig(hidden=(5, 4))
+        config = plain_forward(hidden=(5, 4))
         save_policy(
             policy_of(
                 init_agent(np.random.default_rng(0), TASKS[kind], config), TASKS[kind], config

@@ -12,17 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from icrl.config import BackwardConfig, ForwardConfig, LearnConfig
+from icrl.config import BackwardConfig
 from icrl.methods.learners import learner_of
 from icrl.methods.registry import find_method
 from icrl.tasks.lap_grid import lap_grid
+from plain_settings import plain_forward, plain_learn
 from small_runs import lap_demos
 
 GOLDEN = Path(__file__).parent / "golden" / "lap_grid.json"
 ROUNDS = 2
 # Written out, so that tuning a preset changes nothing here: these runs guard the code.
-FORWARD = ForwardConfig(steps=2048, num_envs=16, rollout_steps=128)
-CONFIG = LearnConfig(
+FORWARD = plain_forward(steps=2048, num_envs=16, rollout_steps=128)
+CONFIG = plain_learn(
     steps=ROUNDS * (2048 + 2000),
     num_samples=10,
     forward=FORWARD,

@@ -96,3 +96,8 @@ def test_an_unknown_preset_suggests_the_nearest():
 def test_an_expert_trains_at_least_one_forward_step(task):
     config, steps = expert(task)
     assert steps >= forward_steps(config)
+
+
+def test_there_is_no_third_set_of_values():
+    """What is written without a preset is what an environment of one's own gets."""
+    assert LearnConfig() == preset("default", "my_module:make_env")

@@ -9,7 +9,7 @@ import pytest
 
 from icrl.agent.state import policy_of
 from icrl.cli import main
-from icrl.config import ForwardConfig, LearnConfig, MultiplierConfig, Respect
+from icrl.config import MultiplierConfig, Respect
 from icrl.constraint.features import select_features
 from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.constraint.network import Layer
@@ -26,13 +26,14 @@ from icrl.rounds import num_rounds
 from icrl.tasks.registry import make_scenario
 from icrl.transfer import Pressure, train_under
 from icrl.types import Trajectories
+from plain_settings import plain_forward, plain_learn
 from small_runs import FORWARD, ROUND, TINY, TINY_FLAGS, Quiet, lap_demos, tiny_spec
 from worlds import tempting_door
 
-PROBE = LearnConfig(
+PROBE = plain_learn(
     steps=6_000,
     num_samples=2,
-    forward=ForwardConfig(
+    forward=plain_forward(
         steps=2_048,
         num_envs=8,
         rollout_steps=32,

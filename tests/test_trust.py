@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from icrl.cli import main
-from icrl.config import BackwardConfig, LearnConfig
+from icrl.config import BackwardConfig
 from icrl.demos.dataset import Demonstrations
 from icrl.demos.formats import save_demos
 from icrl.errors import InputError
@@ -25,6 +25,7 @@ from icrl.trust.held_out import Alarms, alarms, check_held_out, held_out_alarms,
 from icrl.trust.of_run import judge_run, siblings
 from icrl.trust.refit import find_refit
 from icrl.types import Pairs
+from plain_settings import plain_learn
 from small_runs import TINY, Quiet, lap_demos, tiny_spec
 from walls import linear_constraint, wall, wall_run
 
@@ -107,7 +108,7 @@ def test_a_refit_that_is_another_constraint_is_noticed():
 def test_the_steps_of_a_network_are_replayed_on_the_record_alone():
     constraint, demos, visited = wall_run(CHEETAH)
     backward = BackwardConfig(updates=60, learning_rate=0.03, sparsity=0.0)
-    config = LearnConfig(steps=1_000_000, backward=backward)
+    config = plain_learn(steps=1_000_000, backward=backward)
     task = make_scenario(CHEETAH).task
     refit = find_refit("icrl", task, constraint, config, visited)
     judged = judge_pairs(constraint, demos.trajectories, visited)

@@ -141,12 +141,15 @@ class GradientWay:
         assert state.samples is not None
         assert state.forward_info is not None
         assert state.constraint_info is not None
+        cost = None
+        if self.to_bonus is None:
+            cost = self.cost_of(state)
         return Round(
             number=state.number,
             steps=state.steps,
             phase=state.phase,
             agent=state.training.agent,
-            cost=None if self.to_bonus is not None else self.cost_of(state),
+            cost=cost,
             constraint=freeze(state.zeta, self.features, self.config.backward, {}),
             samples=state.samples,
             forward_info=state.forward_info,

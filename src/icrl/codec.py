@@ -123,7 +123,9 @@ class _Packer:
         if value is None or isinstance(value, bool | str | int):
             return value
         if isinstance(value, float):
-            return value if math.isfinite(value) else {"float": str(value)}
+            if math.isfinite(value):
+                return value
+            return {"float": str(value)}
         if isinstance(value, np.ndarray) or _is_jax(value):
             return self._array(value, where)
         if _is_record(type(value)):
@@ -160,7 +162,10 @@ class _Packer:
         if order != list(range(array.ndim)):
             node["order"] = order
         if array.dtype not in _PLAIN or not array.dtype.isnative:
-            node["dtype"] = array.dtype.str if array.dtype.kind in "cSUmMfiu" else array.dtype.name
+            if array.dtype.kind in "cSUmMfiu":
+                node["dtype"] = array.dtype.str
+            else:
+                node["dtype"] = array.dtype.name
             node["shape"] = list(stored.shape)
             stored = stored.reshape(-1).view(np.uint8)
         if _is_jax(value):

@@ -1,7 +1,8 @@
 """All settings, as frozen dataclasses: the docstring under a field is its `--help`;
 bad values fail on construction.
 
-Nothing here imports jax. The values of the paper's table live in `presets.py`.
+Nothing here imports jax. The values here are those of the preset `default` for a user's own task;
+those of our tasks and of the paper's table live in `presets.py`.
 """
 
 import enum
@@ -90,7 +91,7 @@ class TerminateConfig:
     """What the step that forces the end is worth, with all that would follow it, in the task's own
     units. None: what a bad life earns per step (at most 0) for ever, r / (1 - gamma), less one
     deviation of the return."""
-    soft: float = 0.0
+    soft: float = 0.5
     """Share of the environments, at the start of an agent's training, in which a forbidden
     step costs `penalty` and the episode goes on: so that agents see what lies beyond, and
     find ways round."""
@@ -110,19 +111,19 @@ class TerminateConfig:
 class ForwardConfig:
     """Forward step: PPO under the current constraint (Eq. 9)."""
 
-    steps: int = 10_000
+    steps: int = 10_240
     """Environment steps of one forward step (rounded up to whole rollouts)."""
-    num_envs: int = 16
+    num_envs: int = 32
     """Environments simulated side by side."""
-    rollout_steps: int = 128
+    rollout_steps: int = 64
     """Steps of each environment between two policy updates."""
     epochs: int = 10
     """Most passes over a rollout; fewer when `target_kl` is reached."""
-    minibatch: int = 64
+    minibatch: int = 256
     """Samples per gradient step."""
-    learning_rate: float = 3e-4
+    learning_rate: float = 5e-4
     """Adam's step size."""
-    learning_rate_end: float = 1.0
+    learning_rate_end: float = 0.0
     """Share of it that is left at the end of a run of the paper's way or of a transfer;
     it falls evenly. A finished gait is lost again at full size (fidelity F23)."""
     falling: float = 0.25
@@ -141,7 +142,7 @@ class ForwardConfig:
     (nats), on average over its minibatches; None: never (fidelity F18)."""
     gamma: float = 0.99
     """Discount of rewards."""
-    gae_lambda: float = 0.95
+    gae_lambda: float = 0.9
     """Trace decay of the reward advantage."""
     cut_is_end: bool = False
     """Nothing follows an episode that is cut by the horizon or truncated by its environment.
@@ -159,7 +160,7 @@ class ForwardConfig:
     """Gradients are scaled down to this norm."""
     hidden: tuple[int, ...] = (64, 64)
     """Hidden units of the policy and of each critic."""
-    initial_log_std: float = 0.0
+    initial_log_std: float = -0.5
     """Initial log standard deviation of continuous actions."""
     final_log_std: float | None = None
     """The noise of continuous actions is cut down evenly to this; None: as the policy learns it."""
@@ -172,7 +173,7 @@ class ForwardConfig:
     """Critics see rewards scaled by the running deviation of the discounted return."""
     respect: Respect = Respect.terminate
     """How the constraint is respected."""
-    shield: bool = False
+    shield: bool = True
     """Where the constraint forbids the action drawn, the nearest allowed one is taken in its place;
     an episode ends only where no action is allowed."""
     foresight: bool = True
@@ -296,16 +297,17 @@ class BackwardConfig:
 class LearnConfig:
     """Algorithm 1: rounds of forward step, sampling and backward step.
 
-    Start from `icrl.preset(...)`: the values here are neither those of `default` nor of `paper`.
+    The values here are those of the preset `default` for an environment of your own; those of a
+    task of ours, and of `paper`, are `icrl.preset(...)`.
     """
 
-    steps: int = 120_000
+    steps: int = 2_000_000
     """Environment steps in all, sampling included; rounds are made while another one fits."""
     num_samples: int = 10
     """Trajectories sampled per round for the backward step, M."""
     features: tuple[str, ...] | None = None
     """Names of the features that zeta may look at, e.g. x y; None: all of the task's."""
-    scouts: int = 0
+    scouts: int = 3
     """Fresh agents at the start that know of no constraint, whose out-earning ways are to be
     explained: zeta is then found by search (ours). 0: every sample of every round is evidence, and
     zeta takes gradient steps (the paper's)."""

@@ -26,7 +26,9 @@ def to_json(value: Any) -> Any:
         return [to_json(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return str(value) if isinstance(value, os.PathLike) else value
+    if isinstance(value, os.PathLike):
+        return str(value)
+    return value
 
 
 def write_json(path: Path, value: Any) -> None:

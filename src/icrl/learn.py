@@ -20,8 +20,7 @@ from icrl.by_gradient import GradientWay
 from icrl.by_search import SearchWay
 from icrl.config import LearnConfig
 from icrl.constraint.objective import Objective, loss
-from icrl.demos.dataset import Demonstrations
-from icrl.demos.fitting import fit_and_check
+from icrl.demos.fitting import FittedDemos
 from icrl.rounds import OnProgress, OnRound, Round
 from icrl.state import LearnState
 from icrl.tasks.task import Task
@@ -52,7 +51,7 @@ class Way(Protocol):
 
 def learn(
     task: Task,
-    demos: Demonstrations,
+    demos: FittedDemos,
     config: LearnConfig,
     seed: int = 0,
     on_round: OnRound = lambda _: None,
@@ -69,7 +68,6 @@ def learn(
     (`to_bonus`). `on_state` is told what is carried on from each round; given as `restored`, the
     run goes on from there and ends as if it had never been away.
     """
-    demos = fit_and_check(demos, task)
     key = jax.random.key(seed)
     way: Way
     if config.scouts > 0:

@@ -158,7 +158,10 @@ def paper(task: str) -> LearnConfig:
             cost_gae_lambda=0.95,  # Table 1: Cost-GAE-lambda
             entropy_bonus=0.0,  # Table 1: Entropy Bonus, 1/beta
             hidden=(64, 64),  # Table 1: Policy, Value and Cost Value Network
+            initial_log_std=0.0,  # authors (the default of their PPO)
             respect=Respect.lagrangian,  # Eq. 9
+            shield=False,  # the paper has none
+            terminate=TerminateConfig(soft=0.0),  # of no use to a Lagrangian agent
             multiplier=MultiplierConfig(
                 initial=0.1 if ant else 1.0,  # Table 1: Initial Value
                 learning_rate=1.0 if ant else 0.1,  # Table 1: Learning Rate

@@ -62,7 +62,8 @@ class Visited:
 
     def __post_init__(self) -> None:
         """Validate."""
-        n, num_episodes = len(self.observations), len(self.rounds)
+        n = len(self.observations)
+        num_episodes = len(self.rounds)
         shapes = {name: list(np.shape(getattr(self, name))) for name in _NAMES}
         good = (
             self.observations.ndim == 2
@@ -125,8 +126,9 @@ class Visited:
 
     def pairs(self, keep: BoolArray | None = None) -> Pairs:
         """The pairs, or those where `keep` [n] is True."""
-        chosen = slice(None) if keep is None else keep
-        return Pairs(observations=self.observations[chosen], actions=self.actions[chosen])
+        if keep is None:
+            return Pairs(observations=self.observations, actions=self.actions)
+        return Pairs(observations=self.observations[keep], actions=self.actions[keep])
 
     def trajectories(self, number: int) -> Trajectories | None:
         """The episodes of round `number` as they were kept:
@@ -153,10 +155,8 @@ class Visited:
         rewards = np.zeros(shape)
         for row, (index, count) in enumerate(zip(indices, counts, strict=True)):
             chosen = self.episodes == index
-            observations[row, :count], actions[row, :count] = (
-                self.observations[chosen],
-                self.actions[chosen],
-            )
+            observations[row, :count] = self.observations[chosen]
+            actions[row, :count] = self.actions[chosen]
             rewards[row, :count] = self.returns[index] / count
         return Trajectories(
             observations=observations, actions=actions, rewards=rewards, lengths=counts
@@ -184,7 +184,8 @@ class _Pool:
     """Pairs of one kind of episode, thinned evenly whenever they become too many."""
 
     def __init__(self, most_pairs: int) -> None:
-        self.most_pairs, self.every = most_pairs, 1
+        self.most_pairs = most_pairs
+        self.every = 1
         self.parts: list[dict[str, AnyArray]] = []
 
     def state(self) -> PoolState:
@@ -241,17 +242,21 @@ class VisitRecorder:
         `weights` [N]: how much each counts as evidence. Those that do are kept more densely than
         others: zeta rests on them.
         """
-        counted = (
-            np.zeros(trajectories.num_trajectories, np.bool_)
-            if weights is None
-            else np.asarray(weights) > 0
-        )
+        if weights is None:
+            counted = np.zeros(trajectories.num_trajectories, np.bool_)
+        else:
+            counted = np.asarray(weights) > 0
         pair_bytes = 4 * (
             trajectories.observations.shape[2]
             + int(np.prod(trajectories.actions.shape[2:], initial=1))
         )
         share = min(1.0, _MOST_BYTES / (pair_bytes + 16) / sum(MOST_PAIRS.values()))
-        kind = "chance" if number == CHANCE else "evidence" if counted.any() else "agents"
+        if number == CHANCE:
+            kind = "chance"
+        elif counted.any():
+            kind = "evidence"
+        else:
+            kind = "agents"
         pool = self.pools.setdefault(kind, _Pool(max(1, int(share * MOST_PAIRS[kind]))))
         pool.add(trajectories, len(self.episodes))
         for total, length, counts in zip(

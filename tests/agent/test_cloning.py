@@ -10,10 +10,10 @@ import worlds
 from icrl.agent.cloning import clone, pulled, shown_steps, with_policy_of
 from icrl.agent.networks import unflatten
 from icrl.agent.state import init_agent, policy_of
-from icrl.config import ForwardConfig
 from icrl.types import Trajectories
+from plain_settings import plain_forward
 
-CONFIG = ForwardConfig(num_envs=4, rollout_steps=8, minibatch=16, hidden=(16,))
+CONFIG = plain_forward(num_envs=4, rollout_steps=8, minibatch=16, hidden=(16,))
 PUSH = worlds.push_reward()
 
 

@@ -24,10 +24,11 @@ from icrl.agent.forward_step import (
 from icrl.agent.networks import apply_networks, unflatten
 from icrl.agent.rollout import EnvStream, collect_rollout
 from icrl.agent.state import init_agent, policy_of
-from icrl.config import ForwardConfig, Respect, TerminateConfig
+from icrl.config import Respect, TerminateConfig
 from icrl.tasks.task import Task
+from plain_settings import plain_forward
 
-SMALL = ForwardConfig(
+SMALL = plain_forward(
     steps=64, num_envs=4, rollout_steps=8, minibatch=16, epochs=2, hidden=(4,), gamma=0.9
 )
 
@@ -204,7 +205,9 @@ def test_no_value_follows_an_end():
 def test_a_forced_end_is_worth_its_terminal_value(given_value, expected):
     task = worlds.tempting_door()
     config = dataclasses.replace(
-        SMALL, normalize_rewards=False, terminate=TerminateConfig(terminal_value=given_value)
+        SMALL,
+        normalize_rewards=False,
+        terminate=TerminateConfig(soft=0.0, terminal_value=given_value),
     )
     # the lowest reward so far is −2: for ever, at γ = 0.9, that is −2/(1 − 0.9) = −20,
     # less one deviation: −21

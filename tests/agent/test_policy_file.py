@@ -7,14 +7,14 @@ from safetensors.numpy import load, save
 import worlds
 from icrl.agent.policy_file import load_policy, save_policy
 from icrl.agent.state import init_agent, policy_of
-from icrl.config import ForwardConfig
 from icrl.errors import InputError
+from plain_settings import plain_forward
 
 CHOICE, PUSH = worlds.choice_reward(), worlds.push_reward()
 
 
 def policy_for(task, **changes):
-    config = ForwardConfig(hidden=(5, 4), **changes)
+    config = plain_forward(hidden=(5, 4), **changes)
     return policy_of(init_agent(np.random.default_rng(0), task, config), task, config)
 
 
@@ -110,7 +110,7 @@ def test_a_missing_file_says_when_it_would_be_there(tmp_path):
 
 def test_how_a_policy_acts_comes_back_too(tmp_path):
     path = tmp_path / "policy.safetensors"
-    config = ForwardConfig(hidden=(5, 4), shield=True)
+    config = plain_forward(hidden=(5, 4), shield=True)
     agent = init_agent(np.random.default_rng(0), PUSH, config)
 
     def cost(observations, actions):
@@ -129,7 +129,7 @@ def test_how_a_policy_acts_comes_back_too(tmp_path):
 
 def test_what_the_shield_foresees_comes_back_to_the_bit(tmp_path):
     path = tmp_path / "policy.safetensors"
-    config = ForwardConfig(hidden=(5, 4), shield=True)
+    config = plain_forward(hidden=(5, 4), shield=True)
     agent = init_agent(np.random.default_rng(0), PUSH, config)
 
     def cost(observations, actions):

@@ -22,7 +22,8 @@ from icrl.agent.ppo_lagrangian import (
     update_policy,
 )
 from icrl.agent.state import make_optimizer
-from icrl.config import ForwardConfig, Respect
+from icrl.config import Respect
+from plain_settings import plain_forward
 
 STEPS, ENVS = 6, 2
 
@@ -44,7 +45,7 @@ def tiny(respect=Respect.lagrangian, **changes):
         "gae_lambda": 0.8,
     }
     settings |= {"cost_gamma": 0.7, "cost_gae_lambda": 0.6, "adam_epsilon": 1e-3}
-    return ForwardConfig(respect=respect, **(settings | changes))
+    return plain_forward(respect=respect, **(settings | changes))
 
 
 def tiny_shape(config, discrete, hidden=(3,)):

@@ -14,10 +14,11 @@ from icrl.agent.multiplier import multiplier_value
 from icrl.agent.networks import apply_networks, apply_policy
 from icrl.agent.normalizer import reward_scale
 from icrl.agent.state import init_agent, policy_of
-from icrl.config import ForwardConfig, MultiplierConfig, Respect, TerminateConfig
+from icrl.config import MultiplierConfig, Respect, TerminateConfig
+from plain_settings import plain_forward
 
 # one configuration (and one shape) for most worlds: the update is compiled once for all of them
-PROBE = ForwardConfig(
+PROBE = plain_forward(
     steps=512,
     num_envs=8,
     rollout_steps=32,
@@ -156,6 +157,6 @@ def test_a_forced_end_is_worse_than_any_life_so_nobody_seeks_it(seed):
 
 def test_were_an_end_worth_nothing_it_would_be_sought():
     task = worlds.painful_life()
-    config = dataclasses.replace(PROBE, terminate=TerminateConfig(terminal_value=0.0))
+    config = dataclasses.replace(PROBE, terminate=TerminateConfig(soft=0.0, terminal_value=0.0))
     agent, _ = train(task, config, cost=worlds.forbid_yes)
     assert chance_of_yes(agent, task, config, -1.0, 1.0).min() > 0.9

@@ -10,8 +10,9 @@ import worlds
 from icrl.agent.networks import PolicyLayers
 from icrl.agent.rollout import EnvStream, collect_rollout, sample_trajectories
 from icrl.agent.state import Policy, action_unit, init_agent, policy_of
-from icrl.config import ForwardConfig, Respect, TerminateConfig
+from icrl.config import Respect, TerminateConfig
 from icrl.tasks.task import Task
+from plain_settings import plain_forward
 
 
 def uniform_policy(task):
@@ -33,12 +34,12 @@ def constant_policy(task, choice):
 
 
 def config_for(steps, num_envs, respect=Respect.terminate, **terminate):
-    return ForwardConfig(
+    return plain_forward(
         num_envs=num_envs,
         rollout_steps=steps,
         minibatch=1,
         respect=respect,
-        terminate=TerminateConfig(**terminate),
+        terminate=TerminateConfig(**({"soft": 0.0} | terminate)),
     )
 
 

@@ -16,11 +16,12 @@ from icrl.agent.training import (
     pace_of,
     start_training,
 )
-from icrl.config import ForwardConfig, TerminateConfig
+from icrl.config import TerminateConfig
 from icrl.trajectories import cut
 from icrl.types import Trajectories
+from plain_settings import plain_forward
 
-CONFIG = ForwardConfig(
+CONFIG = plain_forward(
     num_envs=4,
     rollout_steps=8,
     minibatch=16,

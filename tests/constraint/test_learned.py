@@ -16,8 +16,9 @@ from small_data import box_task, discrete_task
 import oracles
 from icrl.config import Activation
 from icrl.constraint.features import select_features
-from icrl.constraint.learned import CARD, TENSORS, LearnedConstraint, load_constraint
+from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.constraint.network import Layer, init_params
+from icrl.constraint.saved import CARD, TENSORS
 from icrl.errors import InputError
 
 

@@ -13,9 +13,10 @@ from small_data import box_task, discrete_task
 
 from icrl.constraint.features import select_features
 from icrl.constraint.found import region_constraint, region_cost
-from icrl.constraint.learned import CARD, TENSORS, LearnedConstraint, load_constraint
+from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.constraint.network import init_params
 from icrl.constraint.region import MAX_NODES, Region, RegionAxis
+from icrl.constraint.saved import CARD, TENSORS
 from icrl.errors import InputError
 
 SEEDS = st.integers(0, 10_000)

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from icrl.constraint.features import Features
-from icrl.constraint.learned import CARD, NEXT_CARD, TENSORS, LearnedConstraint, load_constraint
+from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.constraint.network import Layer
+from icrl.constraint.saved import CARD, NEXT_CARD, TENSORS
 from icrl.errors import InputError
 
 # For every moment a process is forked that kills itself at the n-th call of one of these

@@ -10,8 +10,9 @@ from safetensors.numpy import save_file
 from small_data import box_task, discrete_task
 
 from icrl.constraint.features import select_features
-from icrl.constraint.learned import CARD, TENSORS, LearnedConstraint, load_constraint
+from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.constraint.network import init_params
+from icrl.constraint.saved import CARD, TENSORS
 from icrl.constraint.table import ALLOWED, FORBIDDEN, Table, hard_table, nearest
 from icrl.errors import InputError
 

@@ -9,13 +9,13 @@ import pytest
 import worlds
 from icrl.agent.networks import PolicyLayers
 from icrl.agent.state import Policy
-from icrl.config import ForwardConfig
 from icrl.demos.collect import collect_demos, record_clean_episodes, train_agent, true_cost
 from icrl.demos.dataset import check_against
 from icrl.demos.formats import load_demos, save_demos
 from icrl.errors import InputError
 from icrl.tasks.lap_grid import lap_grid
 from icrl.tasks.task import Scenario
+from plain_settings import plain_forward
 from small_runs import FORWARD, Counter
 
 
@@ -83,7 +83,7 @@ def test_train_agent_steps_what_it_says_and_reports_it():
 
 
 def test_collected_demonstrations_carry_their_card_and_come_back(tmp_path):
-    config = ForwardConfig(steps=512, num_envs=4, rollout_steps=64, epochs=2, hidden=(16,))
+    config = plain_forward(steps=512, num_envs=4, rollout_steps=64, epochs=2, hidden=(16,))
     try:
         demos, (training,) = collect_demos(
             DOOR, replace(config, learning_rate=0.01), 4096, 3, seed=0
@@ -104,7 +104,7 @@ def test_collected_demonstrations_carry_their_card_and_come_back(tmp_path):
 
 
 def test_several_experts_share_the_episodes():
-    config = ForwardConfig(
+    config = plain_forward(
         steps=512, num_envs=4, rollout_steps=64, epochs=2, hidden=(16,), learning_rate=0.01
     )
     reported = []

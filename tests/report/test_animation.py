@@ -9,7 +9,7 @@ from PIL import Image
 from icrl.agent.policy_file import save_policy
 from icrl.agent.state import init_agent, policy_of
 from icrl.cli import main
-from icrl.config import Activation, ForwardConfig
+from icrl.config import Activation
 from icrl.constraint.features import select_features
 from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.constraint.network import Layer
@@ -18,6 +18,7 @@ from icrl.json_files import write_json
 from icrl.report import animation
 from icrl.report.animation import cost_colour, draw_frames, play, render_run
 from icrl.tasks.registry import make_scenario
+from plain_settings import plain_forward
 
 
 def hand_made_constraint(task, name, weight, bias):
@@ -31,7 +32,7 @@ def make_run(directory, task_name, constraint_name=None):
     a constraint on one feature: ζ = σ(2 − 4 x)."""
     task = make_scenario(task_name).task
     directory.mkdir(parents=True)
-    config = ForwardConfig(hidden=(8, 8))
+    config = plain_forward(hidden=(8, 8))
     agent = init_agent(np.random.default_rng(0), task, config)
     save_policy(policy_of(agent, task, config), directory / "policy.safetensors")
     write_json(directory / "config.json", {"task": task_name})

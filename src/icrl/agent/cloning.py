@@ -60,12 +60,16 @@ def shown_steps(demos: Trajectories, task: Task) -> Shown:
     (of fewer than five, every fifth step)."""
     rows, times = np.nonzero(demos.mask)
     every = max(1, len(rows) // _MOST_STEPS)
-    rows, times = rows[::every], times[::every]
+    rows = rows[::every]
+    times = times[::every]
     actions = np.asarray(demos.actions[rows, times])
     unit = action_unit(task.action_space)
     if unit is not None:
         actions = ((actions - unit.centre) / unit.scale).astype(np.float32)
-    counted = rows if demos.num_trajectories >= _HOLD_OUT_EVERY else np.arange(len(rows))
+    if demos.num_trajectories >= _HOLD_OUT_EVERY:
+        counted = rows
+    else:
+        counted = np.arange(len(rows))
     held_out = counted % _HOLD_OUT_EVERY == 0
     return Shown(np.asarray(demos.observations[rows, times], np.float32), actions, held_out)
 

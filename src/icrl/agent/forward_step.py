@@ -106,7 +106,8 @@ def forward_step(
     rng = generator(key)
     stream = EnvStream(env, seed=int(rng.integers(2**31)))
     infos: list[dict[str, float]] = []
-    updates = num_updates(config) if updates is None else updates
+    if updates is None:
+        updates = num_updates(config)
     batch_steps = config.num_envs * config.rollout_steps
     for index in range(updates):
         now = pace(index * batch_steps)
@@ -125,14 +126,16 @@ def forward_step(
         heed_interrupts()
         if on_update is not None:
             on_update((index + 1) * batch_steps)
-    told = cost is not None and config.respect is Respect.lagrangian
+    multiplier = 0.0
+    if cost is not None and config.respect is Respect.lagrangian:
+        multiplier = multiplier_value(agent.multiplier)
     stopped = round(sum(info.pop("stopped_episodes") for info in infos))
     means = {name: float(np.mean([info[name] for info in infos])) for name in infos[0]}
     return agent, ForwardInfo(
         **means,
         steps=updates * batch_steps,
         stopped_episodes=stopped,
-        multiplier=multiplier_value(agent.multiplier) if told else 0.0,
+        multiplier=multiplier,
     )
 
 
@@ -226,7 +229,9 @@ def update_agent(
     permutations = rng.permuted(
         np.tile(np.arange(num_rows, dtype=np.int32), (config.epochs, 1)), axis=1
     )
-    multiplier = np.float32(multiplier_value(agent.multiplier) if constrained else 0.0)
+    multiplier = np.float32(0.0)
+    if constrained:
+        multiplier = np.float32(multiplier_value(agent.multiplier))
     params, optimizer, info = update_policy(
         agent.params,
         agent.optimizer,
@@ -238,15 +243,16 @@ def update_agent(
         learning_rate_share,
     )
     mean_cost = float(np.mean(rollout.costs))
+    raw_multiplier = agent.multiplier
+    if constrained:
+        raw_multiplier = update_multiplier(agent.multiplier, mean_cost, config.multiplier)
     flat_observations = rollout.observations.reshape(num_rows, -1)
     agent = dataclasses.replace(
         agent,
         params=params,
         optimizer=optimizer,
         observation_moments=update_moments(agent.observation_moments, flat_observations),
-        multiplier=update_multiplier(agent.multiplier, mean_cost, config.multiplier)
-        if constrained
-        else agent.multiplier,
+        multiplier=raw_multiplier,
     )
     scalars = {name: float(value) for name, value in info._asdict().items()}
     stopped = float(np.sum(rollout.stopped))
@@ -288,20 +294,21 @@ def make_batch(
     agent: AgentState, rollout: Rollout, rewards: FloatArray, config: ForwardConfig
 ) -> Batch:
     """Scale what the networks see, and value the states that episodes were cut in."""
-    scale = reward_scale(agent.return_moments) if config.normalize_rewards else 1.0
-    scaled = (
-        np.clip(rewards * scale, -_REWARD_CLIP, _REWARD_CLIP)
-        if config.normalize_rewards
-        else rewards
-    )
+    scale = 1.0
+    scaled = rewards
+    if config.normalize_rewards:
+        scale = reward_scale(agent.return_moments)
+        scaled = np.clip(rewards * scale, -_REWARD_CLIP, _REWARD_CLIP)
     # where no episode ends for it, a forbidden step costs a little
     if config.respect is Respect.terminate:
         scaled = scaled - config.terminate.penalty * (rollout.costs > FORBIDDEN_ABOVE)
     # that step pays nothing else
     scaled = np.where(rollout.stopped, forced_end_value(agent, config, scale), scaled)
-    terminated, truncated = rollout.terminated, rollout.truncated
+    terminated = rollout.terminated
+    truncated = rollout.truncated
     if config.cut_is_end:
-        terminated, truncated = terminated | truncated, np.zeros_like(truncated)
+        terminated = terminated | truncated
+        truncated = np.zeros_like(truncated)
     bootstrapped = truncated.copy()
     bootstrapped[-1] |= ~terminated[-1]
     bootstrap = np.zeros((agent.shape.num_critics, *rewards.shape), np.float32)
@@ -326,8 +333,6 @@ def scale_observations(
     agent: AgentState, observations: FloatArray, config: ForwardConfig
 ) -> FloatArray:
     """Observations as the networks saw them when acting."""
-    return (
-        normalize(agent.observation_moments, observations)
-        if config.normalize_observations
-        else observations
-    )
+    if config.normalize_observations:
+        return normalize(agent.observation_moments, observations)
+    return observations

@@ -11,11 +11,9 @@ _FLOOR = -30.0
 
 def init_multiplier(config: MultiplierConfig) -> float:
     """The raw value ν with softplus(ν) = `initial`."""
-    return (
-        max(_FLOOR, config.initial + math.log(-math.expm1(-config.initial)))
-        if config.initial > 0
-        else _FLOOR
-    )
+    if config.initial > 0:
+        return max(_FLOOR, config.initial + math.log(-math.expm1(-config.initial)))
+    return _FLOOR
 
 
 def multiplier_value(raw: float) -> float:

@@ -40,7 +40,8 @@ class NetworkShape:
 
     def sections(self) -> dict[str, tuple[int, ...]]:
         """Name and shape of each block of the flat vector, in order."""
-        count, first = self.num_networks, self.hidden[0]
+        count = self.num_networks
+        first = self.hidden[0]
         blocks: dict[str, tuple[int, ...]] = {
             "w0": (self.num_observations, count * first),
             "b0": (count * first,),
@@ -53,7 +54,9 @@ class NetworkShape:
         last = self.hidden[-1]
         blocks |= {"policy_w": (last, self.num_actions), "policy_b": (self.num_actions,)}
         blocks |= {"critic_w": (self.num_critics, last, 1), "critic_b": (self.num_critics, 1)}
-        return blocks if self.discrete else blocks | {"log_std": (self.num_actions,)}
+        if self.discrete:
+            return blocks
+        return blocks | {"log_std": (self.num_actions,)}
 
     @property
     def num_params(self) -> int:
@@ -69,11 +72,10 @@ def network_shape(
 ) -> NetworkShape:
     """Sizes of the networks for a task's spaces."""
     discrete = isinstance(action_space, gym.spaces.Discrete)
-    num_actions = (
-        int(action_space.n)
-        if isinstance(action_space, gym.spaces.Discrete)
-        else int(action_space.shape[0])
-    )
+    if isinstance(action_space, gym.spaces.Discrete):
+        num_actions = int(action_space.n)
+    else:
+        num_actions = int(action_space.shape[0])
     return NetworkShape(int(observation_space.shape[0]), num_actions, discrete, hidden, num_critics)
 
 
@@ -152,7 +154,8 @@ def apply_blocks(
 ) -> Outputs:
     """All networks on [B, o] normalised observations:
     one wide product, then products batched over networks."""
-    count, batch = shape.num_networks, observations.shape[0]
+    count = shape.num_networks
+    batch = observations.shape[0]
     wide = xp.tanh(observations @ p["w0"] + p["b0"][None])  # [B, H·h]
     hidden = xp.swapaxes(wide.reshape(batch, count, shape.hidden[0]), 0, 1)  # [H, B, h]
     for layer in range(1, len(shape.hidden)):

@@ -31,7 +31,8 @@ SHIELDED = "shielded"
 """It stood behind the shield of its run's constraint."""
 MAX_BYTES = 10**9
 """A policy of the sizes in use has less than a thousandth of this."""
-MAX_WEIGHT, MAX_LOG_STD = 1e10, 50.0
+MAX_WEIGHT = 1e10
+MAX_LOG_STD = 50.0
 """No training leads beyond these; float32 would overflow somewhere beyond them."""
 
 
@@ -80,11 +81,9 @@ def load_policy(path: Path, task: Task, cost: CostFunction | None = None) -> Pol
         layers = tuple(
             (tensors[f"layer{i}.weight"], tensors[f"layer{i}.bias"]) for i in range(depth)
         )
-        moments = (
-            RunningMoments(tensors["mean"], tensors["variance"], tensors["num_seen"])
-            if "mean" in tensors
-            else None
-        )
+        moments = None
+        if "mean" in tensors:
+            moments = RunningMoments(tensors["mean"], tensors["variance"], tensors["num_seen"])
         unit = (
             ActionUnit(tensors["action_centre"], tensors["action_scale"])
             if "action_scale" in tensors
@@ -204,19 +203,23 @@ def _check_tensors(tensors: dict[str, AnyArray], depth: int, path: Path) -> None
         "action_scale": 1,
     }
     for name, tensor in tensors.items():
-        kind = (
-            np.float64
-            if name.removeprefix(AHEAD) in ("mean", "variance", "num_seen")
-            else np.float32
-        )
-        # moments of earlier versions were saved with num_seen as [1]
-        if tensor.dtype != kind or tensor.ndim not in (
-            (0, 1) if name == "num_seen" else (ranks.get(name),)
-        ):
+        moments = name.removeprefix(AHEAD) in ("mean", "variance", "num_seen")
+        kind: np.dtype[Any] = np.dtype(np.float32)
+        if moments:
+            kind = np.dtype(np.float64)
+        known = [ranks.get(name)]
+        if name == "num_seen":  # earlier versions saved it as [1]
+            known = [0, 1]
+        if tensor.dtype != kind or tensor.ndim not in known:
             raise InputError(
                 f"{path} is not a policy of icrl: {name} is {tensor.dtype} {list(tensor.shape)}."
             )
-        limit = MAX_LOG_STD if name == "log_std" else np.inf if kind is np.float64 else MAX_WEIGHT
+        if name == "log_std":
+            limit = MAX_LOG_STD
+        elif moments:
+            limit = np.inf
+        else:
+            limit = MAX_WEIGHT
         if (
             not np.isfinite(tensor).all()
             or np.any(tensor > limit)
@@ -234,11 +237,14 @@ def _check_tensors(tensors: dict[str, AnyArray], depth: int, path: Path) -> None
 def _check_fit(policy: Policy, task: Task, path: Path) -> None:
     """Layers lead from the task's observations to its actions,
     and continuous actions have a deviation each."""
-    num_observations, num_actions = len(task.observation_names), len(task.action_names)
+    num_observations = len(task.observation_names)
+    num_actions = len(task.action_names)
     shapes = [tuple(weight.shape) for weight, _ in policy.layers.layers]
     inputs = [shape[0] for shape in shapes] + [num_actions]
     outputs = [num_observations] + [bias.shape[0] for _, bias in policy.layers.layers]
-    log_std, moments, unit = policy.layers.log_std, policy.moments, policy.unit
+    log_std = policy.layers.log_std
+    moments = policy.moments
+    unit = policy.unit
     fits = (
         len(shapes) >= 1
         and inputs == outputs
@@ -258,7 +264,9 @@ def _check_fit(policy: Policy, task: Task, path: Path) -> None:
         )
     )
     if not fits:
-        kind = "discrete" if log_std is None else "continuous"
+        kind = "continuous"
+        if log_std is None:
+            kind = "discrete"
         raise InputError(
             f"{path} holds a policy for {kind} actions with layers {shapes}; {task.name} has "
             f"{num_observations} observations and {num_actions} "

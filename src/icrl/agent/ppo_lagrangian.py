@@ -190,7 +190,10 @@ def update_policy(
     # by block, not by the flat vector: the gradient of a slice is a padded vector, and adding up
     # nine of those costs a fifth of the update (docs/performance.md)
     loss_gradient = jax.grad(partial(blocks_loss, shape=shape, config=config), has_aux=True)
-    limit = jnp.inf if config.target_kl is None else 1.5 * config.target_kl
+    if config.target_kl is None:
+        limit = jnp.inf
+    else:
+        limit = 1.5 * config.target_kl
 
     per_epoch = batch.rewards.size // config.minibatch
     # [epochs · minibatches, rows of a minibatch]

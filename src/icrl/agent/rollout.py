@@ -64,7 +64,8 @@ def collect_rollout(
 
     With `terminate`, a forbidden step ends its episode, but in the first `num_soft` environments.
     """
-    steps, num_envs = config.rollout_steps, stream.env.num_envs
+    steps = config.rollout_steps
+    num_envs = stream.env.num_envs
     observations = np.empty((steps, *stream.observations.shape), np.float32)
     next_observations = np.empty_like(observations)
     rewards, costs = np.zeros((2, steps, num_envs), np.float32)
@@ -82,7 +83,10 @@ def collect_rollout(
         env_actions.append(choice.taken)
         next_observations[t], rewards[t], terminated[t], truncated[t] = stream.step(choice.taken)
         if stops and cost is not None:
-            costs[t] = cost(observations[t], choice.taken) if choice.costs is None else choice.costs
+            if choice.costs is None:
+                costs[t] = cost(observations[t], choice.taken)
+            else:
+                costs[t] = choice.costs
             stopped[t, num_soft:] = costs[t, num_soft:] > FORBIDDEN_ABOVE
             terminated[t] |= stopped[t]
         stream.reset_ended(terminated[t] | truncated[t])

@@ -12,6 +12,7 @@ from icrl.agent.policy_file import load_policy
 from icrl.api.inputs import OnProgress, Ran, directory_of, scenario_for
 from icrl.config import require
 from icrl.demos.dataset import Demonstrations
+from icrl.demos.fitting import FittedDemos
 from icrl.errors import InputError
 from icrl.evaluate import Truth, judge, play_episodes
 from icrl.experiment.directory.provenance import constraint_of_run
@@ -196,7 +197,7 @@ def _tell(on_progress: OnProgress | None, what: str, done: int, of: int) -> None
 
 def _demos_if_readable(
     config: dict[str, Any], scenario: Scenario, console: Console
-) -> Demonstrations | None:
+) -> FittedDemos | None:
     """They may have moved: then there is nothing to compare with, but the run can be judged."""
     try:
         return demos_of_run(config, scenario)

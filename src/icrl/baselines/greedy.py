@@ -9,29 +9,27 @@ import numpy as np
 from icrl.constraint.features import select_features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.table import hard_table
-from icrl.demos.dataset import Demonstrations
-from icrl.demos.fitting import fit_and_check
+from icrl.demos.fitting import FittedDemos
 from icrl.tabular.greedy import GreedyConstraint, infer_constraints
 from icrl.tabular.worlds import TabularForm, tabular_form
 from icrl.tasks.task import Task
 from icrl.types import THRESHOLD
 
-Inference = Callable[[Task, Demonstrations], LearnedConstraint]
+Inference = Callable[[Task, FittedDemos], LearnedConstraint]
 """Finds a constraint from demonstrations alone: no agent is trained for it."""
 
 
-def infer_greedy(task: Task, demos: Demonstrations) -> LearnedConstraint:
+def infer_greedy(task: Task, demos: FittedDemos) -> LearnedConstraint:
     """What the demonstrations avoid in the tabular form of `task`, as the artefact."""
     return learn_greedy(task, demos)[0]
 
 
 def learn_greedy(
-    task: Task, demos: Demonstrations, card: dict[str, Any] | None = None
+    task: Task, demos: FittedDemos, card: dict[str, Any] | None = None
 ) -> tuple[LearnedConstraint, GreedyConstraint]:
     """What the demonstrations avoid in the tabular form of `task`,
     as the artefact and as the list of findings."""
     form = tabular_form(task.name)
-    demos = fit_and_check(demos, task)
     found = infer_constraints(
         form.mdp, form.to_walks(demos.trajectories), form.hypotheses, beta=form.beta
     )

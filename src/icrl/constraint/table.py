@@ -11,7 +11,8 @@ import numpy as np
 from icrl.errors import InputError
 from icrl.types import AnyArray, FloatArray
 
-ALLOWED, FORBIDDEN = 1.0 - 1e-6, 1e-6
+ALLOWED = 1.0 - 1e-6
+FORBIDDEN = 1e-6
 """ζ of a hard constraint: strictly between 0 and 1, so that its logarithm is finite."""
 _CHUNK = 1 << 20
 """Most distances that a look-up holds in memory at once."""

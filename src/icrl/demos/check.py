@@ -78,24 +78,30 @@ def describe(demos: Demonstrations, task: Task | None = None) -> DemosReport:
     """Count, measure and judge demonstrations; with a task, also whether they fit it."""
     t = demos.trajectories
     returns = t.returns
-    fits = task is not None and not find_mismatches(demos, task)
-    columns = _describe_columns(demos, task if fits else None)
+    range_of_returns = None
+    if demos.has_rewards:
+        range_of_returns = (float(returns.min()), float(returns.mean()), float(returns.max()))
+    name = None
+    fitting = None
+    outside = None
+    if task is not None:
+        name = task.name
+        if not find_mismatches(demos, task):
+            fitting = task
+        if _same_layout(demos, task):
+            outside = int(actions_outside(demos, task).sum())
+    columns = _describe_columns(demos, fitting)
     copies, repeats = _count_duplicates(demos)
-    comparable = task is not None and _same_layout(demos, task)
     return DemosReport(
-        task=None if task is None else task.name,
+        task=name,
         episodes=t.num_trajectories,
         steps=t.num_steps,
         lengths=(int(t.lengths.min()), int(np.median(t.lengths)), int(t.lengths.max())),
-        returns=(float(returns.min()), float(returns.mean()), float(returns.max()))
-        if demos.has_rewards
-        else None,
+        returns=range_of_returns,
         columns=columns,
         duplicate_episodes=copies,
         duplicate_rows=repeats,
-        actions_outside=int(actions_outside(demos, task).sum())
-        if task is not None and comparable
-        else None,
+        actions_outside=outside,
         findings=(
             *_judge_task(demos, task),
             *_judge_lengths(t.lengths, task),
@@ -119,16 +125,22 @@ def _describe_columns(demos: Demonstrations, task: Task | None) -> tuple[ColumnF
     observations = t.observations[t.mask].astype(np.float64)  # [steps, o]
     if task is not None:
         names = task.observation_names
+        one_hot = task.one_hot
+        observation_space = task.observation_space
+        action_space = task.action_space
     else:
         names = demos.observation_names
-    if task.one_hot if task is not None else _looks_one_hot(observations):
+        one_hot = _looks_one_hot(observations)
+        observation_space = None
+        action_space = None
+    if one_hot:
         facts = [_describe_indicator(name, observations[:, i]) for i, name in enumerate(names)]
     else:
         facts = [
             _describe_column(
                 name,
                 observations[:, i],
-                None if task is None else _bound(task.observation_space, i),
+                _bound(observation_space, i),
             )
             for i, name in enumerate(names)
         ]
@@ -162,7 +174,7 @@ def _describe_columns(demos: Demonstrations, task: Task | None) -> tuple[ColumnF
             _describe_column(
                 n,
                 actions[:, i].astype(np.float64),
-                None if task is None else _bound(task.action_space, i),
+                _bound(action_space, i),
             )
             for i, n in enumerate(names)
         ),
@@ -193,7 +205,7 @@ def _describe_indicator(name: str, values: FloatArray) -> ColumnFacts:
 
 
 def _bound(
-    space: gym.Space[AnyArray] | gym.spaces.Discrete, column: int
+    space: gym.Space[AnyArray] | gym.spaces.Discrete | None, column: int
 ) -> tuple[float, float] | None:
     if not isinstance(space, gym.spaces.Box):
         return None
@@ -428,17 +440,16 @@ def render_report(report: DemosReport) -> "Group":
     from rich.table import Table
 
     shortest, median, longest = report.lengths
+    returns = "returns unknown"
+    if report.returns is not None:
+        low, mean, high = report.returns
+        returns = f"returns {low:.4g} to {high:.4g} (mean {mean:.4g})"
     facts = [
         (
             f"episodes {report.episodes}, steps {report.steps}, lengths {shortest} to {longest} "
             f"(median {median})"
         ),
-        "returns unknown"
-        if report.returns is None
-        else (
-            f"returns {report.returns[0]:.4g} to {report.returns[2]:.4g} (mean "
-            f"{report.returns[1]:.4g})"
-        ),
+        returns,
         (
             f"repeated episodes {report.duplicate_episodes}, repeated steps "
             f"{report.duplicate_rows:.1%}; all finite"
@@ -453,9 +464,11 @@ def render_report(report: DemosReport) -> "Group":
     for column in report.columns:
         cells = (f"{value:.4g}" for value in (column.low, column.mean, column.high))
         table.add_row(in_markup(column.name), *cells, _percent(column.coverage))
-    findings = [
-        f"[bold {'red' if f.fatal else 'yellow'}]{'ERROR' if f.fatal else 'warning'}[/] "
-        + in_markup(f"{f.what}: {f.meaning}. To do: {f.advice.rstrip('.')}.")
-        for f in report.findings
-    ]
+    findings = []
+    for found in report.findings:
+        mark = "[bold yellow]warning[/]"
+        if found.fatal:
+            mark = "[bold red]ERROR[/]"
+        said = f"{found.what}: {found.meaning}. To do: {found.advice.rstrip('.')}."
+        findings.append(f"{mark} {in_markup(said)}")
     return Group(*facts, table, *(findings or ["[green]nothing to be wary of[/]"]))

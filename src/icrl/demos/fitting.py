@@ -2,6 +2,7 @@
 where nothing is lost, they are put into the task's."""
 
 from dataclasses import replace
+from typing import NewType
 
 import gymnasium as gym
 import numpy as np
@@ -9,6 +10,10 @@ import numpy as np
 from icrl.demos.dataset import Demonstrations, check_against
 from icrl.tasks.task import Task
 from icrl.types import AnyArray
+
+FittedDemos = NewType("FittedDemos", Demonstrations)
+"""Demonstrations in a task's own form, checked against it. Only `fit_and_check` makes them, where
+demonstrations come in; whoever takes this type need not look again."""
 
 
 def fit_to_task(demos: Demonstrations, task: Task) -> Demonstrations:
@@ -24,12 +29,12 @@ def fit_to_task(demos: Demonstrations, task: Task) -> Demonstrations:
     return _fit_actions(_fit_states(demos, task), task)
 
 
-def fit_and_check(demos: Demonstrations, task: Task) -> Demonstrations:
+def fit_and_check(demos: Demonstrations, task: Task) -> FittedDemos:
     """The demonstrations as the task writes them;
     an `InputError` with every reason where they cannot belong to it."""
     fitted = fit_to_task(demos, task)
     check_against(fitted, task)
-    return fitted
+    return FittedDemos(fitted)
 
 
 def _fit_states(demos: Demonstrations, task: Task) -> Demonstrations:

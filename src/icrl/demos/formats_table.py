@@ -80,12 +80,13 @@ def infer_mapping(header: Sequence[str]) -> ColumnMapping:
                 "episode); in Python icrl.ColumnMapping(episode=..., observations=(...), "
                 "actions=(...))."
             )
-    return ColumnMapping(
-        observations=observations,
-        actions=actions,
-        step="step" if "step" in header else None,
-        reward="reward" if "reward" in header else None,
-    )
+    step = None
+    if "step" in header:
+        step = "step"
+    reward = None
+    if "reward" in header:
+        reward = "reward"
+    return ColumnMapping(observations=observations, actions=actions, step=step, reward=reward)
 
 
 def _by_number(names: list[str]) -> tuple[str, ...]:
@@ -303,24 +304,29 @@ def _build(
         rewards = None
     else:
         rewards = to_floats(f"values of {mapping.reward}", numeric[mapping.reward])
-    episodes = [
-        Episode(observations[rows], actions[rows], None if rewards is None else rewards[rows])
-        for rows in _episode_rows(
-            len(observations), labels, None if mapping.step is None else numeric[mapping.step]
-        )
-    ]
+    order = None
+    if mapping.step is not None:
+        order = numeric[mapping.step]
+    episodes = []
+    for rows in _episode_rows(len(observations), labels, order):
+        episode = Episode(observations[rows], actions[rows], None)
+        if rewards is not None:
+            episode = episode._replace(rewards=rewards[rows])
+        episodes.append(episode)
     trajectories, known = stack_episodes(episodes)
     names = tuple(_bare(name, "obs") for name in mapping.observations)
     choices = tuple(str(name) for name in card.pop("action_names", []))
     card.pop("observation_names", None)
+    if not known:
+        card = card | REWARDS_UNKNOWN
+    if not discrete:
+        choices = tuple(_bare(name, "action") for name in mapping.actions)
     return Demonstrations(
         trajectories=trajectories,
         discrete=discrete,
-        card=card if known else card | REWARDS_UNKNOWN,
+        card=card,
         observation_names=names,
-        action_names=choices
-        if discrete
-        else tuple(_bare(name, "action") for name in mapping.actions),
+        action_names=choices,
     )
 
 

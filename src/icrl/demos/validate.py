@@ -116,7 +116,10 @@ def _validate_finite(
     where = f"episode {episode}, step {step}"
     if column:
         where += f", column {column[0]}" + (f" ({names[column[0]]})" if names else "")
-    columns = [names[i] if names else str(i) for i in np.unique(wrong[:, 2])] if column else []
+    if column:
+        columns = [names[i] if names else str(i) for i in np.unique(wrong[:, 2])]
+    else:
+        columns = []
     if columns:
         among = f"in {len(columns)} columns ({', '.join(columns[:6])}) and "
     else:

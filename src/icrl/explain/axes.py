@@ -9,7 +9,8 @@ from icrl.constraint.learned import LearnedConstraint
 from icrl.explain.judged import Judged, balanced_indices, with_feature
 from icrl.types import FloatArray, IntArray, Pairs
 
-_PAIRS, _POINTS = 16, 33
+_PAIRS = 16
+_POINTS = 33
 """Recorded pairs that all other features are taken from; points on an axis of numbers."""
 
 
@@ -80,7 +81,8 @@ def _with(constraint: LearnedConstraint, pairs: Pairs, axis: Axis, values: Float
 
 def _grid(values: FloatArray) -> FloatArray:
     """The range of the data, a little wider."""
-    low, high = float(values.min()), float(values.max())
+    low = float(values.min())
+    high = float(values.max())
     margin = 0.1 * (high - low) or 1.0
     return np.linspace(low - margin, high + margin, _POINTS)
 

@@ -187,7 +187,10 @@ def _improved(search: Search, rule: list[Condition], gains: FloatArray) -> list[
         before = search.gain(tuple(rule), gains)
         for j in range(len(rule)):
             others = [part.holds(search.values) for part in rule if part.feature != j]
-            mask = np.logical_and.reduce(others) if others else np.ones(len(gains), np.bool_)
+            if others:
+                mask = np.logical_and.reduce(others)
+            else:
+                mask = np.ones(len(gains), np.bool_)
             inside = np.where(mask, gains, 0.0)
             better = search.condition(j, inside)
             if search.gain((better,), inside) > search.gain((rule[j],), inside):
@@ -291,7 +294,10 @@ def _round_disc(
                 trial[j] += sign * size * steps[j]
                 score, reach = _radius(columns, gains, trial)
                 if score > best + 1e-6:
-                    best, radius, guess, moved = score, reach, trial, True
+                    best = score
+                    radius = reach
+                    guess = trial
+                    moved = True
         if not moved:
             size /= 2
     radii = (radius, radius * math.exp(guess[2]))

@@ -17,7 +17,8 @@ PAYS = 0.2
 """Share of what demonstrations earn that makes an episode worth an explanation."""
 _WIDER = 1.0
 """Moved copies reach this many ranges of the data beyond it, on each side."""
-EXPERT, MOVED = -1, -2
+EXPERT = -1
+MOVED = -2
 """Instead of an episode's number: a demonstrated pair; a copy of one with a feature moved."""
 
 
@@ -73,8 +74,12 @@ def judge_pairs(
     """
     features = constraint.features
     expert = pairs_of(demos, max(1, demos.num_steps // MOST_DEMO_PAIRS))
-    others = moved_copies(features, expert) if visited is None else visited.pairs()
-    episodes = np.full(len(others.observations), MOVED) if visited is None else visited.episodes
+    if visited is None:
+        others = moved_copies(features, expert)
+        episodes = np.full(len(others.observations), MOVED)
+    else:
+        others = visited.pairs()
+        episodes = visited.episodes
     pairs = join_pairs([expert, others])
     return Judged(
         names=features.names,
@@ -94,11 +99,10 @@ def _paid(visited: Visited, demos: Trajectories) -> BoolArray:
     if nothing is known of what those earn). An expert has no reason to do what pays nothing,
     allowed or not."""
     expert = float(np.mean(demos.returns))
-    enough = (
-        visited.returns >= expert - (1 - PAYS) * abs(expert)
-        if expert != 0
-        else np.ones(len(visited.returns), bool)
-    )
+    if expert != 0:
+        enough = visited.returns >= expert - (1 - PAYS) * abs(expert)
+    else:
+        enough = np.ones(len(visited.returns), bool)
     return np.asarray(enough[visited.episodes])
 
 
@@ -117,7 +121,10 @@ def flag_columns(choices: BoolArray, values: FloatArray) -> BoolArray:
 def feature_values(features: Features, observations: AnyArray, actions: AnyArray) -> FloatArray:
     """[s, a][columns] as ζ is given them, but not clipped:
     [n, o], [n, a] (or [n]) -> [n, f] float64."""
-    acts = actions[:, None] == np.arange(features.num_actions) if features.discrete else actions
+    if features.discrete:
+        acts = actions[:, None] == np.arange(features.num_actions)
+    else:
+        acts = actions
     return np.concatenate([observations, acts], axis=1).astype(np.float64)[
         :, list(features.columns)
     ]
@@ -126,8 +133,10 @@ def feature_values(features: Features, observations: AnyArray, actions: AnyArray
 def with_feature(features: Features, pairs: Pairs, index: int, values: FloatArray) -> Pairs:
     """The pairs with feature `index` set to `values` [n];
     a choice is set by taking it where the value is 1."""
-    column, width = features.columns[index], features.num_observations
-    observations, actions = pairs.observations.copy(), pairs.actions.copy()
+    column = features.columns[index]
+    width = features.num_observations
+    observations = pairs.observations.copy()
+    actions = pairs.actions.copy()
     if column < width:
         observations[:, column] = values
     elif features.discrete:
@@ -142,9 +151,11 @@ def moved_copies(features: Features, pairs: Pairs) -> Pairs:
     data (within ζ's bounds)."""
     rng = np.random.default_rng(0)
     values = feature_values(features, pairs.observations, pairs.actions)
-    low, high = values.min(axis=0), values.max(axis=0)
+    low = values.min(axis=0)
+    high = values.max(axis=0)
     reach = _WIDER * np.maximum(high - low, 1.0)
-    low, high = np.maximum(low - reach, features.lower), np.minimum(high + reach, features.upper)
+    low = np.maximum(low - reach, features.lower)
+    high = np.minimum(high + reach, features.upper)
     per_feature = max(1, _COPIES // features.num_features)
     parts = []
     for index in range(features.num_features):

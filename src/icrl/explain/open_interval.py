@@ -29,7 +29,8 @@ FLAGGED = 0.1
 """Share of an episode's recorded steps that ζ must forbid for the episode to count as flagged."""
 EXPLAINED = 0.95
 """Share of the flagged episodes that a threshold must explain."""
-_TURN_PAIRS, _TURN_POINTS = 200, 201
+_TURN_PAIRS = 200
+_TURN_POINTS = 201
 _TURN_SPREAD = 0.05
 """The turning zone leaves out this share of the pairs on either side."""
 
@@ -63,33 +64,51 @@ class OpenInterval(NamedTuple):
 
 def open_interval(judged: Judged, condition: Condition) -> OpenInterval:
     """The interval that the data leave open for the threshold of a one-sided condition."""
-    sign = 1.0 if condition.low == -math.inf else -1.0  # mirrored, every rule reads f <= t
+    sign = 1.0
+    if condition.low != -math.inf:
+        sign = -1.0  # mirrored, every rule reads f <= t
     column = sign * judged.values[:, condition.feature]
     proven = float(column[judged.by_expert].min())
     flagged = _flagged(judged)
     extremes = np.sort([column[judged.episodes == episode].min() for episode in flagged])
     steps = column[np.isin(judged.episodes, flagged) & (column < proven)]
-    needed = float(extremes[math.ceil(EXPLAINED * len(extremes)) - 1]) if len(extremes) else None
-    between = (column > (needed if needed is not None else -math.inf)) & (column < proven)
-    gap = None if needed is None else _widest_gap(column, needed, proven)
-    ends = (None if needed is None else sign * needed, sign * proven)
+    between = column < proven
+    needed = None
+    gap = None
+    if len(extremes):
+        lowest = float(extremes[math.ceil(EXPLAINED * len(extremes)) - 1])
+        needed = sign * lowest
+        between &= column > lowest
+        gap = _widest_gap(column, lowest, proven)
+    low: float | None = needed
+    high: float | None = sign * proven
+    if sign < 0:
+        low = sign * proven
+        high = needed
+    bulk = None
+    if len(steps):
+        bulk = sign * float(np.quantile(steps, EXPLAINED))
+    if gap is not None:
+        first, last = sorted((sign * gap[0], sign * gap[1]))
+        gap = (first, last)
     return OpenInterval(
-        low=ends[0] if sign > 0 else ends[1],
-        high=ends[1] if sign > 0 else ends[0],
-        proven=ends[1],
-        needed=ends[0],
+        low=low,
+        high=high,
+        proven=sign * proven,
+        needed=needed,
         flagged_episodes=len(flagged),
-        bulk=sign * float(np.quantile(steps, EXPLAINED)) if len(steps) else None,
+        bulk=bulk,
         agents_between=int(np.sum(between & judged.by_agents)),
-        gap=None
-        if gap is None
-        else (min(sign * gap[0], sign * gap[1]), max(sign * gap[0], sign * gap[1])),
+        gap=gap,
     )
 
 
 def _flagged(judged: Judged) -> IntArray:
     """[m]: the episodes of agents that pay, and of which ζ forbids a good part."""
-    agents = judged.by_agents if judged.paid is None else judged.by_agents & judged.paid
+    if judged.paid is None:
+        agents = judged.by_agents
+    else:
+        agents = judged.by_agents & judged.paid
     episodes, inverse = np.unique(judged.episodes[agents], return_inverse=True)
     steps = np.bincount(inverse, minlength=len(episodes))
     forbidden = np.bincount(inverse, weights=judged.forbidden[agents], minlength=len(episodes))
@@ -102,8 +121,11 @@ def _widest_gap(column: FloatArray, low: float, high: float) -> tuple[float, flo
         return None
     inside = np.concatenate([[low], np.sort(column[(column >= low) & (column <= high)]), [high]])
     widest = int(np.argmax(np.diff(inside)))
-    start, end = float(inside[widest]), float(inside[widest + 1])
-    return (start, end) if end - start >= 0.1 * (high - low) else None
+    start = float(inside[widest])
+    end = float(inside[widest + 1])
+    if end - start >= 0.1 * (high - low):
+        return (start, end)
+    return None
 
 
 def turning_zone(
@@ -145,7 +167,10 @@ def _crossings(
     feasible = constraint.is_feasible(moved.observations, moved.actions).reshape(
         len(chosen), len(grid)
     )
-    threshold = condition.high if condition.low == -math.inf else condition.low
+    if condition.low == -math.inf:
+        threshold = condition.high
+    else:
+        threshold = condition.low
     middles = (grid[1:] + grid[:-1]) / 2
     turns = [middles[row[1:] != row[:-1]] for row in feasible]
     return np.array(

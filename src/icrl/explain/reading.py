@@ -66,21 +66,34 @@ def read_constraint(
     (none given: those of the rule, then those that matter)."""
     check_fits(constraint, demos, "the demonstrations")
     judged = judge_pairs(constraint, demos, visited)
+    rule = None
     if constraint.region is None:
         explanations = explain_rules(judged)
-        rule = choose(explanations) if explanations else None
+        if explanations:
+            rule = choose(explanations)
     else:
         explanations = explain_region(constraint, judged)
-        rule = explanations[0] if explanations else None
-    longer = explanations[-1] if explanations and explanations[-1] is not rule else None
+        if explanations:
+            rule = explanations[0]
+    longer = None
+    if explanations and explanations[-1] is not rule:
+        longer = explanations[-1]
     shares = influence(constraint, judged)
-    condition = threshold_of(rule) if rule is not None and rule.fits else None
-    interval = None if condition is None else open_interval(judged, condition)
-    turning = None if condition is None else turning_zone(constraint, judged, condition)
+    condition = None
+    if rule is not None and rule.fits:
+        condition = threshold_of(rule)
+    interval = None
+    turning = None
+    if condition is not None:
+        interval = open_interval(judged, condition)
+        turning = turning_zone(constraint, judged, condition)
     ordered = [find_feature(judged, name) for name in features] or _worth_seeing(
         rule, judged, shares
     )
-    named = set() if rule is None else set(features_of(rule.shape))
+    if rule is None:
+        named = set()
+    else:
+        named = set(features_of(rule.shape))
     shown = [
         index for index in ordered if features or index in named or shares[index] >= MATTERS
     ] or ordered[:1]
@@ -96,6 +109,12 @@ def read_constraint(
     wall = None
     if rule is not None:
         wall = open_wall(constraint, judged, rule)
+    zoom = None
+    if limits is not None:
+        zoom = slice_along(constraint, judged, ordered[0], limits)
+    plane = None
+    if len(numbers) > 1:
+        plane = plane_over(constraint, judged, numbers[0], numbers[1], limits)
     return Reading(
         judged=judged,
         rule=rule,
@@ -104,10 +123,8 @@ def read_constraint(
         turning=turning,
         influence=shares,
         slices=tuple(slice_along(constraint, judged, index) for index in shown[:_MOST_SLICES]),
-        zoom=None if limits is None else slice_along(constraint, judged, ordered[0], limits),
-        plane=plane_over(constraint, judged, numbers[0], numbers[1], limits)
-        if len(numbers) > 1
-        else None,
+        zoom=zoom,
+        plane=plane,
         recorded=visited is not None,
         maps=maps,
         wall=wall,
@@ -131,10 +148,14 @@ def check_fits(constraint: LearnedConstraint, trajectories: Trajectories, what: 
     """Raise `InputError` unless the constraint can judge these pairs."""
     features = constraint.features
     width = trajectories.observations.shape[2]
-    actions = (
-        "discrete" if trajectories.actions.ndim == 2 else f"{trajectories.actions.shape[2]} numbers"
-    )
-    wanted = "discrete" if features.discrete else f"{features.num_actions} numbers"
+    if trajectories.actions.ndim == 2:
+        actions = "discrete"
+    else:
+        actions = f"{trajectories.actions.shape[2]} numbers"
+    if features.discrete:
+        wanted = "discrete"
+    else:
+        wanted = f"{features.num_actions} numbers"
     if width != features.num_observations or actions != wanted:
         raise InputError(
             f"the constraint judges observations of {features.num_observations} numbers and "
@@ -165,18 +186,26 @@ def close_up(
 ) -> tuple[float, float] | None:
     """Limits around the rule's threshold that show where ζ turns and demonstrations begin;
     None: the whole does."""
-    threshold = condition.high if condition.low == -math.inf else condition.low
+    if condition.low == -math.inf:
+        threshold = condition.high
+    else:
+        threshold = condition.low
     points = [threshold, interval.proven, *(turning or ())]
     data = judged.values[:, condition.feature]
     margin = max(max(points) - min(points), 0.005 * float(np.ptp(data)))
-    low, high = min(points) - margin, max(points) + margin
-    return (low, high) if high - low < _ZOOM * float(np.ptp(data)) else None
+    low = min(points) - margin
+    high = max(points) + margin
+    if high - low < _ZOOM * float(np.ptp(data)):
+        return (low, high)
+    return None
 
 
 def _worth_seeing(rule: Explanation | None, judged: Judged, shares: FloatArray) -> list[int]:
     """The features of the rule, then all others by how much they matter;
     of the choices of an action only the first."""
-    named = [] if rule is None else features_of(rule.shape)
+    named = []
+    if rule is not None:
+        named = features_of(rule.shape)
     ordered = dict.fromkeys(named + [int(index) for index in np.argsort(-shares, kind="stable")])
     choices = [index for index in ordered if judged.choices[index]]
     return [index for index in ordered if index not in choices[1:]]

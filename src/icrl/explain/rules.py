@@ -147,7 +147,8 @@ def explain_rules(judged: Judged) -> list[Explanation]:
     """
     rng = np.random.default_rng(0)
     order = rng.permutation(len(judged.forbidden))
-    first, measured_on = order[::2], order[1::2]
+    first = order[::2]
+    measured_on = order[1::2]
     if any(
         judged.forbidden[half].all() or not judged.forbidden[half].any()
         for half in (first, measured_on)
@@ -165,7 +166,10 @@ def explain_rules(judged: Judged) -> list[Explanation]:
     }
     found: list[Explanation] = []
     for form, find in forms.items():
-        rules = clear_of_demos(find(), judged) if form == "threshold" else find()
+        if form == "threshold":
+            rules = clear_of_demos(find(), judged)
+        else:
+            rules = find()
         if not found or search.gain_of_any(rules) >= search.gain_of_any(found[-1].rules) + WORTH:
             shape = Boxes(rules)
             found.append(
@@ -182,7 +186,8 @@ def clear_of_demos(rules: tuple[Rule, ...], judged: Judged) -> tuple[Rule, ...]:
     """A threshold that was rounded into the demonstrations, put back where ζ,
     which allows them all, forbids."""
     ((condition,),) = rules
-    column, expert = judged.values[:, condition.feature], judged.by_expert
+    column = judged.values[:, condition.feature]
+    expert = judged.by_expert
     if (
         not condition.one_sided
         or judged.forbidden[expert].any()
@@ -190,13 +195,22 @@ def clear_of_demos(rules: tuple[Rule, ...], judged: Judged) -> tuple[Rule, ...]:
     ):
         return rules
     below = condition.low == -math.inf
-    edge = column[expert].min() if below else column[expert].max()
+    if below:
+        edge = column[expert].min()
+    else:
+        edge = column[expert].max()
     beyond = column[judged.forbidden & ((column < edge) if below else (column > edge))]
     if not len(beyond):
         return rules
-    ends = (beyond.max(), edge) if below else (edge, beyond.min())
+    if below:
+        ends = (beyond.max(), edge)
+    else:
+        ends = (edge, beyond.min())
     bound = round_between(float(ends[0]), float(ends[1]))
-    moved = condition._replace(high=bound) if below else condition._replace(low=bound)
+    if below:
+        moved = condition._replace(high=bound)
+    else:
+        moved = condition._replace(low=bound)
     return ((moved,),)
 
 

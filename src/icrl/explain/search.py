@@ -19,7 +19,9 @@ WORTH = 0.01
 _PLATEAU = 0.001
 """Bounds whose agreement is this close to the best are as good:
 of their middle half the roundest is taken."""
-_MOST_RULES, _MOST_STARTS, _SWEEPS = 3, 6, 4
+_MOST_RULES = 3
+_MOST_STARTS = 6
+_SWEEPS = 4
 
 
 class Condition(NamedTuple):
@@ -50,7 +52,9 @@ class Condition(NamedTuple):
     def __str__(self) -> str:
         """As a person writes it."""
         if self.choice:
-            return f"action = {self.name}" if self.low > -math.inf else f"action is not {self.name}"
+            if self.low > -math.inf:
+                return f"action = {self.name}"
+            return f"action is not {self.name}"
         if self.flag:
             return f"{self.name} = {int(self.low > -math.inf)}"
         if self.low == -math.inf:
@@ -90,16 +94,18 @@ class Search:
     def __init__(
         self, names: tuple[str, ...], choices: BoolArray, values: FloatArray, forbidden: BoolArray
     ) -> None:
-        self.names, self.choices, self.values = names, choices, values
+        self.names = names
+        self.choices = choices
+        self.values = values
         self.flags = flag_columns(choices, values)
         self.gains = np.where(forbidden, 0.5 / forbidden.sum(), -0.5 / (~forbidden).sum())
         self.columns = [_sorted(values[:, j]) for j in range(values.shape[1])]
 
     def gain(self, rule: Rule, gains: FloatArray | None = None) -> float:
         """Balanced agreement above ½ of a rule."""
-        return float(
-            np.sum((self.gains if gains is None else gains)[rule_holds(rule, self.values)])
-        )
+        if gains is None:
+            gains = self.gains
+        return float(np.sum(gains[rule_holds(rule, self.values)]))
 
     def gain_of_any(self, rules: tuple[Rule, ...]) -> float:
         """Balanced agreement above ½ of rules of which any one forbids."""
@@ -112,19 +118,20 @@ class Search:
         column = self.columns[feature]
         sums = column.sums(gains)
         # `<= v_k`, never everything unless there is one value
-        below = sums[1:-1] if len(sums) > 2 else sums[1:]
+        if len(sums) > 2:
+            below = sums[1:-1]
+        else:
+            below = sums[1:]
         above = sums[-1] - below
         upward = len(above) > 0 and above.max() > below.max()
         bound = _bound(column.distinct, above if upward else below)
-        low, high = (bound, math.inf) if upward else (-math.inf, bound)
-        return Condition(
-            feature,
-            self.names[feature],
-            low,
-            high,
-            bool(self.choices[feature]),
-            bool(self.flags[feature]),
-        )
+        if upward:
+            low = bound
+            high = math.inf
+        else:
+            low = -math.inf
+            high = bound
+        return self._between(feature, low, high)
 
     def interval(self, feature: int, gains: FloatArray) -> Condition:
         """The best low < feature <= high; either side may be open."""
@@ -133,11 +140,15 @@ class Search:
         lowest = np.minimum.accumulate(sums[:-1])
         last = int(np.argmax(sums[1:] - lowest))  # the run ends with the value `last` ...
         first = int(np.argmin(sums[: last + 1]))  # ... and begins with the value `first`
-        low, high = -math.inf, math.inf
+        low = -math.inf
+        high = math.inf
         if first > 0:
             low = _bound(column.distinct[: last + 1], -sums[1 : last + 1], first - 1)
         if last < len(column.distinct) - 1:
             high = _bound(column.distinct[first:], sums[first + 1 : -1], last - first)
+        return self._between(feature, low, high)
+
+    def _between(self, feature: int, low: float, high: float) -> Condition:
         return Condition(
             feature,
             self.names[feature],
@@ -149,8 +160,11 @@ class Search:
 
     def condition(self, feature: int, gains: FloatArray) -> Condition:
         """The best threshold, unless an interval is worth its second bound."""
-        one, two = self.threshold(feature, gains), self.interval(feature, gains)
-        return two if self.gain((two,), gains) >= self.gain((one,), gains) + WORTH else one
+        one = self.threshold(feature, gains)
+        two = self.interval(feature, gains)
+        if self.gain((two,), gains) >= self.gain((one,), gains) + WORTH:
+            return two
+        return one
 
     def best(self, find: Callable[[int, FloatArray], Condition], gains: FloatArray) -> Condition:
         """The best condition over all features."""
@@ -184,7 +198,10 @@ class Search:
                 inside = np.where(rule[1 - index].holds(self.values), gains, 0.0)
                 better = self.condition(rule[index].feature, inside)
                 if self.gain((better,), inside) > self.gain((rule[index],), inside):
-                    rule = (better, rule[1]) if index == 0 else (rule[0], better)
+                    if index == 0:
+                        rule = (better, rule[1])
+                    else:
+                        rule = (rule[0], better)
             if self.gain(rule, gains) <= before:
                 break
         return rule
@@ -197,7 +214,10 @@ class Search:
         while len(found) < _MOST_RULES:
             short: Rule = (self.best(self.condition, gains),)
             long = self.box(gains)
-            rule = long if self.gain(long, gains) >= self.gain(short, gains) + WORTH else short
+            if self.gain(long, gains) >= self.gain(short, gains) + WORTH:
+                rule = long
+            else:
+                rule = short
             if found and self.gain(rule, gains) < WORTH:
                 break
             found.append(rule)
@@ -217,13 +237,24 @@ def _bound(distinct: FloatArray, scores: FloatArray, best: int | None = None) ->
 
     Shapes: [m], [k <= m] -> [].
     """
-    best = int(np.argmax(scores)) if best is None else best
+    if best is None:
+        best = int(np.argmax(scores))
     worse = np.flatnonzero(scores < scores[best] - _PLATEAU)
-    before, after_best = worse[worse < best], worse[worse > best]
-    first = int(before[-1]) + 1 if len(before) else 0
-    last = int(after_best[0]) - 1 if len(after_best) else len(scores) - 1
-    after = float(distinct[last + 1]) if last + 1 < len(distinct) else float(distinct[last])
-    low, high = float(distinct[first]), after
+    before = worse[worse < best]
+    after_best = worse[worse > best]
+    first = 0
+    if len(before):
+        first = int(before[-1]) + 1
+    if len(after_best):
+        last = int(after_best[0]) - 1
+    else:
+        last = len(scores) - 1
+    if last + 1 < len(distinct):
+        after = float(distinct[last + 1])
+    else:
+        after = float(distinct[last])
+    low = float(distinct[first])
+    high = after
     quarter = (high - low) / 4
     return round_between(low + quarter, high - quarter)
 

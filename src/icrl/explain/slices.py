@@ -9,8 +9,10 @@ from icrl.errors import unknown_name
 from icrl.explain.judged import Judged, balanced_indices, with_feature
 from icrl.types import FloatArray, Pairs
 
-_PAIRS, _POINTS = 64, 161
-_PLANE_PAIRS, _PLANE_POINTS = 24, 61
+_PAIRS = 64
+_POINTS = 161
+_PLANE_PAIRS = 24
+_PLANE_POINTS = 61
 
 
 class Slice(NamedTuple):
@@ -69,16 +71,19 @@ def slice_along(
         ]
         values: FloatArray = np.arange(len(taken), dtype=np.float64)
         zeta = np.stack(parts)  # [choices, pairs]
-        name, choices = "action", tuple(judged.names[c] for c in taken)
+        name = "action"
+        choices = tuple(judged.names[c] for c in taken)
     else:
-        values = (
-            _grid(judged, feature, _POINTS) if limits is None else np.linspace(*limits, _POINTS)
-        )
+        if limits is None:
+            values = _grid(judged, feature, _POINTS)
+        else:
+            values = np.linspace(*limits, _POINTS)
         zeta = _zeta(
             constraint, pairs, [(feature, np.repeat(values, len(pairs.actions)))], len(values)
         )
         zeta = zeta.reshape(len(values), -1)  # [k, pairs]
-        name, choices = judged.names[feature], ()
+        name = judged.names[feature]
+        choices = ()
     low, high = np.quantile(zeta, [0.05, 0.95], axis=1)
     return Slice(name, choices, values, zeta.mean(axis=1), low, high)
 
@@ -92,11 +97,10 @@ def plane_over(
 ) -> Plane:
     """Mean ζ over two features (the first within `limits`, if given);
     the others are those of recorded pairs."""
-    xs = (
-        _grid(judged, first, _PLANE_POINTS)
-        if limits is None
-        else np.linspace(*limits, _PLANE_POINTS)
-    )
+    if limits is None:
+        xs = _grid(judged, first, _PLANE_POINTS)
+    else:
+        xs = np.linspace(*limits, _PLANE_POINTS)
     ys = _grid(judged, second, _PLANE_POINTS)
     pairs = _some(judged, _PLANE_PAIRS)
     n = len(pairs.actions)
@@ -120,7 +124,8 @@ def _zeta(
 
 def _grid(judged: Judged, feature: int, points: int) -> FloatArray:
     """The range of the data, a little wider."""
-    low, high = float(judged.values[:, feature].min()), float(judged.values[:, feature].max())
+    low = float(judged.values[:, feature].min())
+    high = float(judged.values[:, feature].max())
     margin = 0.1 * (high - low) or 1.0
     return np.linspace(low - margin, high + margin, points)
 

@@ -25,7 +25,8 @@ from icrl.files import make_folder, write_whole
 from icrl.types import AnyArray
 from icrl.versions import PACKAGE
 
-OPSET, IR_VERSION = 17, 8
+OPSET = 17
+IR_VERSION = 8
 """Of 2022: whatever run time a user has reads these."""
 OBSERVATION = "observation"
 ACTION = "action"

@@ -12,6 +12,7 @@ from icrl.config import LearnConfig
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.objective import Objective, loss
 from icrl.demos.dataset import Demonstrations
+from icrl.demos.fitting import FittedDemos, fit_and_check
 from icrl.errors import InputError
 from icrl.learn import learn
 from icrl.methods.icrl import ICRL
@@ -65,7 +66,7 @@ class Learner(Protocol):
     def __call__(
         self,
         task: Task,
-        demos: Demonstrations,
+        demos: FittedDemos,
         config: LearnConfig,
         seed: int,
         card: dict[str, Any],
@@ -84,7 +85,7 @@ def agent_metrics(info: ForwardInfo, samples: Trajectories) -> dict[str, Any]:
 
 def run_rounds(
     task: Task,
-    demos: Demonstrations,
+    demos: FittedDemos,
     config: LearnConfig,
     seed: int,
     card: dict[str, Any],
@@ -143,7 +144,7 @@ def run_rounds(
 
 def run_nominal(
     task: Task,
-    demos: Demonstrations,
+    demos: FittedDemos,
     config: LearnConfig,
     seed: int,
     card: dict[str, Any],
@@ -159,7 +160,7 @@ def run_nominal(
 
 def run_greedy(
     task: Task,
-    demos: Demonstrations,
+    demos: FittedDemos,
     config: LearnConfig,
     seed: int,
     card: dict[str, Any],
@@ -229,7 +230,7 @@ def learn_constraint(
     task: Task, demos: Demonstrations, config: LearnConfig, seed: int = 0
 ) -> LearnedConstraint:
     """Learn, and keep only the constraint: the artefact that judges pairs (s, a) in NumPy alone."""
-    last = learn(task, demos, config, seed)
+    last = learn(task, fit_and_check(demos, task), config, seed)
     assert last.constraint is not None
     card = {**last.constraint.card, "task": task.name, "seed": seed, "method": ICRL.name}
     return last.constraint.with_card(card)

@@ -77,31 +77,29 @@ def ablation_note() -> str:
 
 
 def _row(cell: Cell, cells: Sequence[Cell], nominal: float | None) -> list[str]:
+    switch = {True: "on", False: "off"}
     start = [
         str(cell.updates),
-        "on" if cell.ablation.importance_sampling else "off",
-        "on" if cell.ablation.early_stopping else "off",
+        switch[cell.ablation.importance_sampling],
+        switch[cell.ablation.early_stopping],
         str(len(cell.group.finished)),
         str(len(cell.group.failed)),
     ]
     if not cell.group.finished:
         return [*start, *["-"] * 8]
     whole = [c.group for c in cells if c.updates == cell.updates and c.ablation == ABLATIONS[0]]
+    more_return = "-"
+    more_violations = "-"
     if whole and whole[0] is not cell.group:
-        compared = whole[0]
-    else:
-        compared = None
+        more_return = _with_error(_changes(cell.group, whole[0], "true_return"), "+,.0f")
+        more_violations = _with_error(_changes(cell.group, whole[0], "violation_rate"), "+.3f")
     rates = cell.group.values("violation_rate")
     return [
         *start,
         _with_error(cell.group.values("true_return"), ",.0f"),
-        "-"
-        if compared is None
-        else _with_error(_changes(cell.group, compared, "true_return"), "+,.0f"),
+        more_return,
         f"{rates.mean():.3f}",
-        "-"
-        if compared is None
-        else _with_error(_changes(cell.group, compared, "violation_rate"), "+.3f"),
+        more_violations,
         str(num_collapsed(rates, nominal)),
         _mean_of_rounds(cell.group, ("constraint/updates_made",), ".1f"),
         _mean_of_rounds(

@@ -189,9 +189,14 @@ def draw_frames(animation: Animation) -> list[Any]:
 def cost_colour(cost: float) -> tuple[int, int, int]:
     """Blue where allowed (0), red where forbidden (1), grey between."""
     middle = np.array([190, 190, 196])
-    low, high, share = (
-        (_ALLOWED, middle, 2 * cost) if cost < 0.5 else (middle, _FORBIDDEN, 2 * cost - 1)
-    )
+    if cost < 0.5:
+        low = _ALLOWED
+        high = middle
+        share = 2 * cost
+    else:
+        low = middle
+        high = _FORBIDDEN
+        share = 2 * cost - 1
     red, green, blue = np.rint(low + (high - low) * share).astype(int).tolist()
     return red, green, blue
 

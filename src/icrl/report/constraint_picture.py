@@ -80,7 +80,8 @@ def _draw_plane(
     shape = (_MAP_CELLS, _MAP_CELLS, len(observations))
     # [y, x, states, o]
     states = np.broadcast_to(observations, (*shape, observations.shape[1])).copy()
-    states[..., columns[0]], states[..., columns[1]] = xs[None, :, None], ys[:, None, None]
+    states[..., columns[0]] = xs[None, :, None]
+    states[..., columns[1]] = ys[:, None, None]
     choices = np.broadcast_to(actions, (*shape, *actions.shape[1:]))
     maps = [np.mean(constraint.feasibility(states, choices), axis=-1)]
     if scenario.truth_known:

@@ -14,9 +14,12 @@ from icrl.report.canvas import blank_figure, save_figure
 from icrl.types import BoolArray
 from icrl.words import one_line
 
-_EXPERT, _AGENTS, _RULE = "#313695", "#d97706", "#a50026"
+_EXPERT = "#313695"
+_AGENTS = "#d97706"
+_RULE = "#a50026"
 _CAUTION = "#f4a582"
-_BINS, _MOST_POINTS = 60, 400
+_BINS = 60
+_MOST_POINTS = 400
 
 
 def draw_reading(reading: Reading, title: str, path: Path) -> None:
@@ -107,7 +110,8 @@ def _draw_slice(axes: Any, part: Slice, reading: Reading) -> None:
     if part.choices:
         _draw_choices(axes, part)
         return
-    condition, interval = threshold_of(reading.rule), reading.interval
+    condition = threshold_of(reading.rule)
+    interval = reading.interval
     if condition is not None and condition.name == part.name:
         if interval is not None and interval.low is not None and interval.high is not None:
             axes.axvspan(
@@ -118,7 +122,10 @@ def _draw_slice(axes: Any, part: Slice, reading: Reading) -> None:
                 lw=0,
                 label="left open by the data",
             )
-        threshold = condition.high if condition.low == -np.inf else condition.low
+        if condition.low == -np.inf:
+            threshold = condition.high
+        else:
+            threshold = condition.low
         axes.axvline(
             threshold,
             color=_RULE,

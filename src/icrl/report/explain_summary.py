@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from icrl.explain.left_open import OpenWall
 from icrl.explain.open_interval import EXPLAINED, OpenInterval
 from icrl.explain.reading import MATTERS, Reading, threshold_of, verdict_on
 from icrl.explain.rules import Explanation
@@ -66,8 +67,11 @@ def interval_lines(
 ) -> list[str]:
     """The interval that the data leave open, with what bounds it on either side."""
     name = condition.name
-    lowest = "lowest" if condition.low == -math.inf else "highest"
-    beyond = "below" if condition.low == -math.inf else "above"
+    lowest = "highest"
+    beyond = "above"
+    if condition.low == -math.inf:
+        lowest = "lowest"
+        beyond = "below"
     ends = ["?" if end is None else f"{end:.4g}" for end in (interval.low, interval.high)]
     lines = [
         (
@@ -147,18 +151,33 @@ def reading_as_json(reading: Reading) -> dict[str, Any]:
     return {
         "fits": reading.rule is not None and reading.rule.fits,
         "verdict": verdict_on(reading.rule),
-        "rule": None if reading.rule is None else _explanation_as_json(reading.rule),
-        "longer_rule": None if reading.longer is None else _explanation_as_json(reading.longer),
-        "open_interval": None if reading.interval is None else reading.interval._asdict(),
+        "rule": _explanation_as_json(reading.rule),
+        "longer_rule": _explanation_as_json(reading.longer),
+        "open_interval": _fields(reading.interval),
         "turning_zone": reading.turning,
         "influence": dict(zip(reading.judged.names, map(float, reading.influence), strict=True)),
         "agents_recorded": reading.recorded,
-        "wall": None if reading.wall is None else reading.wall._asdict(),
+        "wall": _fields(reading.wall),
         "rivals": [rival._asdict() for rival in reading.rivals],
     }
 
 
-def _explanation_as_json(explanation: Explanation) -> dict[str, Any]:
+def _fields(part: OpenInterval | OpenWall | None) -> dict[str, Any] | None:
+    if part is None:
+        return None
+    return part._asdict()
+
+
+def _finite(bound: float) -> float | None:
+    """An open side is null in JSON."""
+    if math.isfinite(bound):
+        return bound
+    return None
+
+
+def _explanation_as_json(explanation: Explanation | None) -> dict[str, Any] | None:
+    if explanation is None:
+        return None
     return {
         "text": str(explanation),
         "form": explanation.form,
@@ -166,8 +185,8 @@ def _explanation_as_json(explanation: Explanation) -> dict[str, Any]:
             [
                 {
                     "feature": condition.name,
-                    "above": condition.low if math.isfinite(condition.low) else None,
-                    "at_most": condition.high if math.isfinite(condition.high) else None,
+                    "above": _finite(condition.low),
+                    "at_most": _finite(condition.high),
                     "choice": condition.choice,
                 }
                 for condition in rule
@@ -181,8 +200,11 @@ def _explanation_as_json(explanation: Explanation) -> dict[str, Any]:
 
 def rule_lines(explanation: Explanation) -> list[str]:
     """Fidelity to ζ, and support in the data."""
-    fidelity, support = explanation.fidelity, explanation.support
-    precision = "-" if fidelity.precision is None else f"{fidelity.precision:.3f}"
+    fidelity = explanation.fidelity
+    support = explanation.support
+    precision = "-"
+    if fidelity.precision is not None:
+        precision = f"{fidelity.precision:.3f}"
     even = ""
     if fidelity.even_agreement is not None:
         even = f"; {fidelity.even_agreement:.3f} on an even sample of the region's box"

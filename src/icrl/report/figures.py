@@ -245,12 +245,10 @@ def draw_band(axes: Any, curves: Curves, colour: str, label: str) -> None:
 
 def _draw_strip(axes: Any, row: int, values: FloatArray, colour: str) -> None:
     interval = stratified_bootstrap([values], interquartile_mean, resamples=2_000)
-    # dots are spread in seed order, so that seeds with the same score stay visible
-    if len(values) > 1:
-        heights = row + np.linspace(-0.22, 0.22, len(values))
-    else:
-        heights = np.array([row])
+    heights = np.array([row])
     if len(values) > 1:  # one seed says nothing of how far seeds differ
+        # dots are spread in seed order, so that seeds with the same score stay visible
+        heights = row + np.linspace(-0.22, 0.22, len(values))
         ends = [interval.low, interval.high]
         axes.plot(ends, [row, row], color=colour, lw=9, alpha=0.25, solid_capstyle="butt")
     axes.plot([interval.value] * 2, [row - 0.33, row + 0.33], color=colour, lw=2.2)
@@ -278,13 +276,11 @@ def steps_formatter() -> Any:
     from matplotlib.ticker import FuncFormatter
 
     def shown(steps: float, _: int) -> str:
-        return (
-            f"{steps / 1e6:g}M"
-            if steps >= 1e6
-            else f"{steps / 1e3:g}k"
-            if steps >= 1e3
-            else f"{steps:g}"
-        )
+        if steps >= 1e6:
+            return f"{steps / 1e6:g}M"
+        if steps >= 1e3:
+            return f"{steps / 1e3:g}k"
+        return f"{steps:g}"
 
     return FuncFormatter(shown)
 

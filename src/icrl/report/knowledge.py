@@ -244,4 +244,8 @@ def _spread_of(values: Sequence[float | None]) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}" if abs(value) >= 1.005 else f"{value:.4f}"
+    if value is None:
+        return "-"
+    if abs(value) >= 1.005:
+        return f"{value:.2f}"
+    return f"{value:.4f}"

@@ -46,9 +46,13 @@ from icrl.trajectories import along, join, join_pairs, pairs_of
 from icrl.types import EXPERT, NOMINAL, FloatArray, Pairs, Trajectories
 from icrl.words import in_markdown, one_line
 
-TABLE, PAGE, RUN_PAGE = "table.md", "index.html", "report.html"
+TABLE = "table.md"
+PAGE = "index.html"
+RUN_PAGE = "report.html"
 _X = "x"
-_EPISODES, _STATES, _POINTS = 5, 400, 161
+_EPISODES = 5
+_STATES = 400
+_POINTS = 161
 """Episodes of each agent, states that the other features are drawn from, points on x."""
 
 
@@ -61,7 +65,9 @@ def write_report(directories: Sequence[Path], out: Path, command: str) -> list[P
     make_folder(out)
     commands = [one_line(line) for line in (*read_commands(directories), command)]
     write_whole(out / COMMAND, ("\n".join(commands) + "\n").encode())
-    written, sections, scores = [out / SCORES, out / COMMAND], [], []
+    written = [out / SCORES, out / COMMAND]
+    sections = []
+    scores = []
     for report in reports:
         figures = draw_task(report, out)
         sections.append(_section(report, figures))
@@ -174,16 +180,20 @@ def _scenario_if_any(finished: Sequence[RunRecord]) -> Scenario | None:
 
 def _demos_of(config: dict[str, Any], scenario: Scenario | None) -> Demonstrations | None:
     """The demonstrations as the task takes them; without the task as they are."""
-    source, columns = config.get("demos"), columns_of_run(config)
+    source = config.get("demos")
+    columns = columns_of_run(config)
     if scenario is not None:
         return open_demos_if_any(source, scenario, columns)[0]
-    return None if source is None else demos_as_they_are(source, columns)
+    if source is None:
+        return None
+    return demos_as_they_are(source, columns)
 
 
 def draw_task(report: TaskReport, out: Path) -> list[Path]:
     """The figures of one task; what they show is judged by the truth,
     so without it there are none."""
-    groups, scenario = report.groups, report.scenario
+    groups = report.groups
+    scenario = report.scenario
     if scenario is None or not truth_known(groups):
         return []
     name = as_file(report.task)
@@ -198,11 +208,10 @@ def draw_task(report: TaskReport, out: Path) -> list[Path]:
         figures += draw_learning_curves(curves, lines, out / f"{name}-learning-curves")
     figures += draw_final_scores(groups, lines, out / f"{name}-final-scores")
     expert = expert_steps(groups, scenario, report.demos)
-    views = (
-        []
-        if cells or expert is None or not scenario.truth_known
-        else zeta_views(groups, scenario, expert)
-    )
+    if cells or expert is None or not scenario.truth_known:
+        views = []
+    else:
+        views = zeta_views(groups, scenario, expert)
     if views:
         figures += draw_zeta_over_x(
             report.task, views, scenario.constraint, out / f"{name}-zeta-over-x"
@@ -263,7 +272,9 @@ def references_of(
 ) -> dict[str, dict[str, float]]:
     """Scores of expert and nominal agent by the demos' card,
     except where runs of the same are in the report."""
-    found = {} if demos is None else demos.card.get("references", {})
+    found = {}
+    if demos is not None:
+        found = demos.card.get("references", {})
     shown = {group.label for group in groups if group.finished}
     return {name: found[name] for name in (EXPERT, NOMINAL) if name in found and name not in shown}
 
@@ -287,7 +298,9 @@ def expert_steps(
     runs = [run for group in groups if group.label == EXPERT for run in group.finished]
     if runs:
         return join([_visited(run, scenario) for run in runs])
-    return None if demos is None else demos.trajectories
+    if demos is None:
+        return None
+    return demos.trajectories
 
 
 def forbidden_steps(
@@ -348,7 +361,8 @@ def _zeta_over_x(
     column: int,
     x: FloatArray,
 ) -> ZetaOverX:
-    zeta, forbidden = [], np.zeros(len(x))
+    zeta = []
+    forbidden = np.zeros(len(x))
     for constraint, agent in zip(constraints, agents, strict=True):
         moved = along(_some_steps([expert, agent]), column, x)  # [K, P, o], [K, P, ...]
         zeta.append(constraint.feasibility(moved.observations, moved.actions).mean(axis=1))

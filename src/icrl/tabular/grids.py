@@ -15,7 +15,10 @@ DIAGONAL_MOVES = {
     "down-right": (1, 1),
 }
 
-WALL, FLOOR, START, GOAL = "#", ".", "S", "G"
+WALL = "#"
+FLOOR = "."
+START = "S"
+GOAL = "G"
 
 LAP_CELLS = 40
 LAP_COINS = (5, 15, 25, 35)
@@ -177,5 +180,8 @@ def _successors(
     for state, (r, c) in enumerate(cells):
         for action, (dr, dc) in enumerate(moves):
             stays = symbols[state] == GOAL
-            successors[state, action] = state if stays else index.get((r + dr, c + dc), state)
+            if stays:
+                successors[state, action] = state
+            else:
+                successors[state, action] = index.get((r + dr, c + dc), state)
     return successors

@@ -25,8 +25,12 @@ class Hypothesis:
 
     def describe(self, mdp: TabularMDP) -> str:
         """In words, with the names of the MDP."""
-        place = [] if self.state is None else [f"state {mdp.state_names[self.state]}"]
-        deed = [] if self.action is None else [f"action {mdp.action_names[self.action]}"]
+        place = []
+        if self.state is not None:
+            place = [f"state {mdp.state_names[self.state]}"]
+        deed = []
+        if self.action is not None:
+            deed = [f"action {mdp.action_names[self.action]}"]
         return " with ".join(place + deed)
 
 
@@ -52,8 +56,12 @@ def forbidden_pairs(mdp: TabularMDP, hypotheses: Sequence[Hypothesis]) -> BoolAr
     """[H, S, A]: the pairs that each hypothesis forbids."""
     forbidden = np.zeros((len(hypotheses), *mdp.reward.shape), dtype=np.bool_)
     for row, hypothesis in zip(forbidden, hypotheses, strict=True):
-        state = slice(None) if hypothesis.state is None else hypothesis.state
-        action = slice(None) if hypothesis.action is None else hypothesis.action
+        state: slice | int = slice(None)
+        if hypothesis.state is not None:
+            state = hypothesis.state
+        action: slice | int = slice(None)
+        if hypothesis.action is not None:
+            action = hypothesis.action
         row[state, action] = True
     return forbidden
 
@@ -68,7 +76,8 @@ def recovery_errors(
 ) -> tuple[int, int]:
     """(false positives, false negatives): found hypotheses that forbid an allowed pair;
     true ones not wholly found."""
-    found_table, true_table = union(mdp, found), union(mdp, true)
+    found_table = union(mdp, found)
+    true_table = union(mdp, true)
     false_positives = sum(
         bool(np.any(pairs & ~true_table)) for pairs in forbidden_pairs(mdp, found)
     )

@@ -68,7 +68,9 @@ class Verdict(NamedTuple):
         levels = {check.level for check in self.checks}
         if Level.bad in levels:
             return "do not trust it"
-        return "trust it" if levels == {Level.good} else "with care"
+        if levels == {Level.good}:
+            return "trust it"
+        return "with care"
 
     def as_json(self) -> dict[str, Any]:
         """For `evaluation.json`."""

@@ -19,7 +19,10 @@ from icrl.types import BoolArray, FloatArray, Pairs
 NAME = "coverage"
 GOOD = 0.25
 """Share of what ζ forbids, in the box, that must lie near data."""
-_MOST_FEATURES, _PROBES, _POINTS, _CHUNK = 3, 2_000, 4_000, 200
+_MOST_FEATURES = 3
+_PROBES = 2_000
+_POINTS = 4_000
+_CHUNK = 200
 _NEAR = 0.95
 _GAP = 0.1
 """A stretch without data is told of when it is at least this share of the feature's range."""
@@ -59,7 +62,8 @@ def measure_coverage(constraint: LearnedConstraint, judged: Judged) -> Coverage:
         return Coverage((), None, None, None)
     rng = np.random.default_rng(0)
     points = judged.values[:, order]
-    low, high = points.min(axis=0), points.max(axis=0)
+    low = points.min(axis=0)
+    high = points.max(axis=0)
     probes = rng.uniform(low, high, (_PROBES, len(order)))
     scale = np.maximum(points.std(axis=0), 1e-12)
     near = near_data(probes / scale, points[rng.permutation(len(points))[:_POINTS]] / scale)
@@ -84,7 +88,9 @@ def near_data(probes: FloatArray, points: FloatArray) -> BoolArray:
     Shapes: [p, d], [m, d] -> [p].
     """
     half = len(points) // 2
-    radius = np.quantile(_nearest(points[:half], points[half:]), _NEAR) if half else 0.0
+    radius = 0.0
+    if half:
+        radius = float(np.quantile(_nearest(points[:half], points[half:]), _NEAR))
     return np.asarray(_nearest(probes, points) <= radius)
 
 
@@ -119,7 +125,9 @@ def check_coverage(coverage: Coverage) -> Check:
         for part in coverage.ranges
         if part.gap
     ]
-    nobody = f"; nobody was seen at {', '.join(gaps)}" if gaps else ""
+    nobody = ""
+    if gaps:
+        nobody = f"; nobody was seen at {', '.join(gaps)}"
     reason = (
         f"of what ζ forbids within {names}, {coverage.forbidden:.0%} lies near data "
         f"(of what it allows {_percent(coverage.allowed)}){nobody}; elsewhere ζ is a guess"
@@ -141,13 +149,20 @@ def _gap(column: FloatArray) -> tuple[float, float] | None:
     if len(values) < 2:
         return None
     widest = int(np.argmax(np.diff(values)))
-    low, high = float(values[widest]), float(values[widest + 1])
-    return (low, high) if high - low >= _GAP * (values[-1] - values[0]) else None
+    low = float(values[widest])
+    high = float(values[widest + 1])
+    if high - low >= _GAP * (values[-1] - values[0]):
+        return (low, high)
+    return None
 
 
 def _share(chosen: BoolArray) -> float | None:
-    return float(np.mean(chosen)) if chosen.size else None
+    if chosen.size:
+        return float(np.mean(chosen))
+    return None
 
 
 def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.0%}"
+    if share is None:
+        return "-"
+    return f"{share:.0%}"

@@ -12,7 +12,8 @@ from icrl.trust.check import Check, Level
 from icrl.types import Pairs
 
 NAME = "other seeds"
-GOOD, BAD = 0.05, 0.20
+GOOD = 0.05
+BAD = 0.20
 """Shares of pairs with any disagreement up to which, and above which,
 the seeds speak for and against ζ."""
 
@@ -48,7 +49,8 @@ def measure_disagreement(constraints: Sequence[LearnedConstraint], pairs: Pairs)
             )
     # [constraints, n]
     votes = np.stack([~c.is_feasible(pairs.observations, pairs.actions) for c in constraints])
-    any_forbids, all_forbid = votes.any(axis=0), votes.all(axis=0)
+    any_forbids = votes.any(axis=0)
+    all_forbid = votes.all(axis=0)
     total = int(any_forbids.sum())
     return Disagreement(
         constraints=len(constraints),
@@ -66,9 +68,17 @@ def check_ensemble(disagreement: Disagreement | None) -> Check:
             "with --others"
         )
         return Check(NAME, Level.unknown, reason, {})
-    share, by_all = disagreement.share, disagreement.forbidden_by_all
-    level = Level.good if share <= GOOD else Level.bad if share > BAD else Level.care
-    common = "" if by_all is None else f"; of what any of them forbids, all forbid {by_all:.0%}"
+    share = disagreement.share
+    by_all = disagreement.forbidden_by_all
+    if share <= GOOD:
+        level = Level.good
+    elif share > BAD:
+        level = Level.bad
+    else:
+        level = Level.care
+    common = ""
+    if by_all is not None:
+        common = f"; of what any of them forbids, all forbid {by_all:.0%}"
     reason = (
         f"{disagreement.constraints} seeds disagree on {share:.1%} of the recorded pairs{common}"
     )

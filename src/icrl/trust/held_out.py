@@ -16,6 +16,7 @@ import numpy as np
 
 from icrl.constraint.learned import LearnedConstraint
 from icrl.demos.dataset import Demonstrations
+from icrl.demos.fitting import FittedDemos
 from icrl.explain.judged import Judged
 from icrl.trajectories import select
 from icrl.trust.check import Check, Level
@@ -26,10 +27,12 @@ NAME = "held-out demonstrations"
 FOLDS = 5
 REPRODUCED = 0.9
 """Balanced agreement with the run's ζ that a refit to all demonstrations must reach."""
-GOOD, BAD = 0.02, 0.10
+GOOD = 0.02
+BAD = 0.10
 """Rates of infeasible steps up to which, and above which,
 held-out demonstrations speak for and against ζ."""
-_RESAMPLES, _Z95 = 2_000, 1.959964
+_RESAMPLES = 2_000
+_Z95 = 1.959964
 
 
 class Alarms(NamedTuple):
@@ -73,7 +76,7 @@ def alarms(constraint: LearnedConstraint, trajectories: Trajectories) -> Alarms:
 
 
 def held_out_alarms(
-    demos: Demonstrations,
+    demos: FittedDemos,
     refit: Refit,
     on_fold: Callable[[int, int], None] = lambda done, fits: None,
 ) -> Alarms:
@@ -114,20 +117,22 @@ def check_held_out(
     own = alarms(constraint, demos.trajectories).rate
     numbers = {"demo_steps_infeasible": own}
     if held_out is None:
-        level = Level.bad if own > BAD else Level.unknown
+        if own > BAD:
+            level = Level.bad
+        else:
+            level = Level.unknown
         return Check(
             NAME, level, f"{why}; of its own demonstrations' steps ζ forbids {own:.1%}", numbers
         )
     low, high = held_out.interval()
     n = len(held_out.rates)
     episodes_low, episodes_high = held_out.alarmed_interval()
-    level = (
-        Level.bad
-        if held_out.rate > BAD
-        else Level.good
-        if held_out.rate <= GOOD and high <= BAD
-        else Level.care
-    )
+    if held_out.rate > BAD:
+        level = Level.bad
+    elif held_out.rate <= GOOD and high <= BAD:
+        level = Level.good
+    else:
+        level = Level.care
     if own > BAD:
         level = Level.bad
     reason = (
@@ -148,5 +153,5 @@ def check_held_out(
     return Check(NAME, level, reason, numbers)
 
 
-def _part(demos: Demonstrations, keep: BoolArray) -> Demonstrations:
+def _part(demos: FittedDemos, keep: BoolArray) -> FittedDemos:
     return replace(demos, trajectories=select(demos.trajectories, keep))

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from icrl.constraint.learned import CARD, LearnedConstraint, load_constraint
-from icrl.demos.dataset import Demonstrations
+from icrl.constraint.learned import LearnedConstraint, load_constraint
+from icrl.constraint.saved import CARD
+from icrl.demos.fitting import FittedDemos
 from icrl.errors import InputError
 from icrl.experiment.directory.provenance import constraint_of_run
 from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, RunDirectory
@@ -53,7 +54,7 @@ def has_constraint(directory: Path) -> bool:
 def judge_run(
     directory: Path,
     task: Task,
-    demos: Demonstrations | None,
+    demos: FittedDemos | None,
     played: Trajectories,
     others: Sequence[Path] | None = None,
     on_fold: OnFold = lambda done, fits: None,
@@ -66,8 +67,12 @@ def judge_run(
     """
     constraint = load_constraint(directory / CONSTRAINT)
     spec = RunDirectory(directory).spec()
-    visited = load_visited(directory / VISITED) if (directory / VISITED).exists() else None
-    judged = None if demos is None else judge_pairs(constraint, demos.trajectories, visited)
+    visited = None
+    if (directory / VISITED).exists():
+        visited = load_visited(directory / VISITED)
+    judged = None
+    if demos is not None:
+        judged = judge_pairs(constraint, demos.trajectories, visited)
     seeds = _ensemble(
         directory, constraint, judged, siblings(directory) if others is None else others
     )
@@ -96,7 +101,7 @@ def judge_run(
 def found_by_search(
     constraint: LearnedConstraint,
     task: Task,
-    demos: Demonstrations,
+    demos: FittedDemos,
     record: Record,
     played: Trajectories,
     judge: Fresh | None,
@@ -138,7 +143,7 @@ def found_by_search(
     return checks
 
 
-def _earns(mean_return: float, demos: Demonstrations) -> float | None:
+def _earns(mean_return: float, demos: FittedDemos) -> float | None:
     if not demos.has_rewards:
         return None
     return compared(mean_return, demos).share
@@ -179,7 +184,7 @@ def _held_out(
     spec: RunSpec,
     task: Task,
     constraint: LearnedConstraint,
-    demos: Demonstrations | None,
+    demos: FittedDemos | None,
     visited: Visited | None,
     judged: Judged | None,
     on_fold: OnFold,
@@ -210,9 +215,9 @@ def _coverage(
     constraint: LearnedConstraint, judged: Judged | None, visited: Visited | None
 ) -> Check:
     if judged is None or visited is None:
-        missing = (
-            "the demonstrations are" if judged is None else "a record of where the agents went is"
-        )
+        missing = "a record of where the agents went is"
+        if judged is None:
+            missing = "the demonstrations are"
         return Check("coverage", Level.unknown, f"{missing} not at hand", {})
     return check_coverage(measure_coverage(constraint, judged))
 

@@ -16,12 +16,13 @@ from icrl.constraint.features import Features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.objective import Objective
 from icrl.demos.dataset import Demonstrations
+from icrl.demos.fitting import FittedDemos
 from icrl.methods.registry import find_method, is_known
 from icrl.tasks.task import Task
 from icrl.types import Trajectories
 from icrl.visited import CHANCE, Visited
 
-Refit = Callable[[Demonstrations], LearnedConstraint]
+Refit = Callable[[FittedDemos], LearnedConstraint]
 """Demonstrations -> the constraint that the run's record and they give."""
 
 

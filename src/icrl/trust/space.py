@@ -82,7 +82,10 @@ class Space:
             for step in (1, -1):
                 moved = np.roll(mask, step, axis=axis)
                 ends = [slice(None)] * mask.ndim
-                ends[axis] = slice(0, 1) if step == 1 else slice(-1, None)
+                if step == 1:
+                    ends[axis] = slice(0, 1)
+                else:
+                    ends[axis] = slice(-1, None)
                 # beyond the grid lies nothing that is known to be allowed
                 moved[tuple(ends)] = True
                 beside |= ~moved

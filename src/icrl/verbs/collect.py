@@ -65,9 +65,16 @@ def run(arguments: list[str]) -> None:
         _record_script(scenario, args)
         return
     config, steps = expert(args.task)
-    episodes = EPISODES.get(args.task, 10) if args.episodes is None else args.episodes
-    experts = EXPERTS.get(args.task, 1) if args.experts is None else args.experts
-    steps = steps if args.steps is None else args.steps
+    if args.episodes is None:
+        episodes = EPISODES.get(args.task, 10)
+    else:
+        episodes = args.episodes
+    if args.experts is None:
+        experts = EXPERTS.get(args.task, 1)
+    else:
+        experts = args.experts
+    if args.steps is not None:
+        steps = args.steps
     require_counts(episodes=episodes, experts=experts, steps=steps, seed=args.seed)
     configure_jax()
 
@@ -90,7 +97,10 @@ def _record_script(scenario: "Scenario", args: CollectArgs) -> None:
         raise InputError(
             f"the expert of {args.task} is a script: leave --experts and --steps away."
         )
-    episodes = SCRIPTED_EPISODES if args.episodes is None else args.episodes
+    if args.episodes is None:
+        episodes = SCRIPTED_EPISODES
+    else:
+        episodes = args.episodes
     require_counts(episodes=episodes, seed=args.seed)
 
     from rich.console import Console

@@ -72,7 +72,8 @@ def run(arguments: list[str]) -> None:
 def check(arguments: list[str]) -> None:
     """`icrl demos check PATH`."""
     args = tyro.cli(DemosCheckArgs, prog="icrl demos check", args=arguments)
-    columns, task = args.columns.mapping(), _find_task(args.task, args.env)
+    columns = args.columns.mapping()
+    task = _find_task(args.task, args.env)
 
     from rich.console import Console
 
@@ -90,7 +91,8 @@ def check(arguments: list[str]) -> None:
 def convert(arguments: list[str]) -> None:
     """`icrl demos convert SOURCE TARGET`."""
     args = tyro.cli(DemosConvertArgs, prog="icrl demos convert", args=arguments)
-    columns, task = args.columns.mapping(), _find_task(args.task, args.env)
+    columns = args.columns.mapping()
+    task = _find_task(args.task, args.env)
 
     from rich.console import Console
 
@@ -108,4 +110,6 @@ def convert(arguments: list[str]) -> None:
 
 
 def _find_task(name: str | None, options: EnvOptions) -> "Task | None":
-    return None if name is None else find_scenario(name, options).task
+    if name is None:
+        return None
+    return find_scenario(name, options).task

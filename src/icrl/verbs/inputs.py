@@ -8,7 +8,7 @@ from icrl.config import require
 from icrl.errors import InputError
 
 if TYPE_CHECKING:
-    from icrl.demos.dataset import Demonstrations
+    from icrl.demos.fitting import FittedDemos
     from icrl.demos.formats_table import ColumnMapping
     from icrl.tasks.options import EnvOptions
     from icrl.tasks.task import Scenario
@@ -63,18 +63,16 @@ def find_demos(
     scenario: "Scenario",
     columns: "ColumnMapping | None" = None,
     needed: bool = True,
-) -> "tuple[Demonstrations | None, str | None]":
+) -> "tuple[FittedDemos | None, str | None]":
     """Demonstrations, given or shipped, checked against the task; and where they came from.
 
     None where none are needed and there are none.
     """
     from icrl.experiment.run.inputs import open_demos, open_demos_if_any
 
-    return (
-        open_demos(path, scenario, columns)
-        if needed
-        else open_demos_if_any(path, scenario, columns)
-    )
+    if needed:
+        return open_demos(path, scenario, columns)
+    return open_demos_if_any(path, scenario, columns)
 
 
 def as_folder(name: str) -> str:

@@ -229,7 +229,10 @@ def _word_after(arguments: list[str], wanted: str) -> str | None:
     for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
         flag, equals, value = word.partition("=")
         if flag == wanted:
-            found = value if equals else following
+            if equals:
+                found = value
+            else:
+                found = following
     return found
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from icrl.constraint.learned import LearnedConstraint
-    from icrl.demos.dataset import Demonstrations
+    from icrl.demos.fitting import FittedDemos
     from icrl.experiment.directory.spec import RunSpec
     from icrl.tasks.task import Scenario
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def make_run(
     spec: "RunSpec",
     scenario: "Scenario",
-    demos: "Demonstrations | None",
+    demos: "FittedDemos | None",
     directory: Path,
     console: "Console",
     log: Sequence[str] = (),

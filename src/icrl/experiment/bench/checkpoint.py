@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from icrl.config import LearnConfig
-from icrl.demos.dataset import Demonstrations
+from icrl.demos.fitting import FittedDemos
 from icrl.experiment.bench.throughput import machine_facts
 from icrl.experiment.directory.spec import RunSpec
 from icrl.experiment.run.callbacks import Callback
@@ -43,7 +43,7 @@ class _Counted(Callback):
 
 
 def measure_checkpoints(
-    task: str, scenario: Scenario, demos: Demonstrations, source: str | None, config: LearnConfig
+    task: str, scenario: Scenario, demos: FittedDemos, source: str | None, config: LearnConfig
 ) -> dict[str, Any]:
     """Make a run in a folder that is thrown away, and tell what its checkpoints took."""
     spec = RunSpec(

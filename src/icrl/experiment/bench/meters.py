@@ -102,7 +102,9 @@ def raw_meter(setting: Setting) -> Meter:
     rng = np.random.default_rng(0)
     noise = rng.standard_normal((config.rollout_steps, config.num_envs, env.model.nu))
     controls = np.clip(noise, *np.asarray(env.model.actuator_ctrlrange).T)
-    bound, elapsed, stage = env.batch.bind("ctrl"), 0, int(mujoco.mjtStage.mjSTAGE_NONE.value)
+    bound = env.batch.bind("ctrl")
+    elapsed = 0
+    stage = int(mujoco.mjtStage.mjSTAGE_NONE.value)
     env.reset(seed=0)
 
     def chunk() -> int:
@@ -142,8 +144,10 @@ def rollout_meter(setting: Setting) -> Meter:
     from icrl.agent.rollout import EnvStream, collect_rollout
     from icrl.agent.state import init_agent, policy_of
 
-    task, config = make_scenario(setting.task).task, forward_config(setting, Respect.terminate)
-    rng, cost = np.random.default_rng(0), fresh_cost(task, setting.task)
+    task = make_scenario(setting.task).task
+    config = forward_config(setting, Respect.terminate)
+    rng = np.random.default_rng(0)
+    cost = fresh_cost(task, setting.task)
     stream = EnvStream(task.make_env(config.num_envs), seed=0)
     policy = policy_of(init_agent(rng, task, config), task, config)
 
@@ -161,7 +165,8 @@ def training_meter(config: ForwardConfig, task: Task) -> Meter:
     from icrl.agent.rollout import EnvStream, collect_rollout
     from icrl.agent.state import init_agent, policy_of
 
-    rng, cost = np.random.default_rng(0), fresh_cost(task, task.name)
+    rng = np.random.default_rng(0)
+    cost = fresh_cost(task, task.name)
     stream = EnvStream(task.make_env(config.num_envs), seed=0)
     agent = init_agent(rng, task, config)
 

@@ -60,9 +60,11 @@ def stable_baselines_meter(config: ForwardConfig, subprocesses: bool) -> Callabl
 
     torch.set_num_threads(1)
     makers = [half_cheetah] * config.num_envs
-    vector: VecEnv = (
-        SubprocVecEnv(makers, start_method="fork") if subprocesses else DummyVecEnv(makers)
-    )
+    vector: VecEnv
+    if subprocesses:
+        vector = SubprocVecEnv(makers, start_method="fork")
+    else:
+        vector = DummyVecEnv(makers)
     model = PPO(
         "MlpPolicy",
         VecNormalize(vector),

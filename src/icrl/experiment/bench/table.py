@@ -48,7 +48,9 @@ def add_rows(table: Table, setting: Setting, results: dict[str, Result]) -> None
     shape = f"{setting.processes} x {setting.threads}, {envs} envs, width {setting.width}"
     table.add_row(f"[bold]{setting.task}[/bold], {shape}")
     standard = setting.num_envs is None and setting.width == 64
-    budget = BUDGETS.get((setting.task, setting.processes, setting.threads)) if standard else None
+    budget = None
+    if standard:
+        budget = BUDGETS.get((setting.task, setting.processes, setting.threads))
     for index, (name, result) in enumerate(results.items()):
         judged = budget is not None and name in ("terminate", "lagrangian")
         table.add_row(

@@ -104,7 +104,9 @@ def measure(setting: Setting, barrier: Waits | None = None) -> dict[str, list[Tu
 
 def take_turn(meter: Meter, seconds: float) -> Turn:
     """Whole chunks until the time is up, one at least."""
-    wall, cpu, steps = time.perf_counter(), time.process_time(), 0
+    wall = time.perf_counter()
+    cpu = time.process_time()
+    steps = 0
     while steps == 0 or time.perf_counter() - wall < seconds:
         steps += meter()
     elapsed = time.perf_counter() - wall
@@ -123,11 +125,9 @@ def combine(processes: Sequence[dict[str, list[Turn]]]) -> dict[str, Result]:
     results: dict[str, Result] = {}
     for name, own in rates.items():
         raw = rates.get("raw")
-        ratio = (
-            None
-            if raw is None
-            else median(mine / limit for mine, limit in zip(own, raw, strict=True))
-        )
+        ratio = None
+        if raw is not None:
+            ratio = median(mine / limit for mine, limit in zip(own, raw, strict=True))
         share = median(turn.cpu_share for process in processes for turn in process[name])
         results[name] = Result(median(own), ratio, share, own)
     return results
@@ -136,7 +136,8 @@ def combine(processes: Sequence[dict[str, list[Turn]]]) -> dict[str, Result]:
 def run_setting(setting: Setting) -> dict[str, Result]:
     """Measure a setting in fresh processes, side by side when there are several."""
     context = mp.get_context("spawn")
-    barrier, answers = context.Barrier(setting.processes), context.Queue()
+    barrier = context.Barrier(setting.processes)
+    answers = context.Queue()
     workers = [
         context.Process(target=_work, args=(setting, barrier, answers))
         for _ in range(setting.processes)
@@ -189,7 +190,9 @@ def load_warning(facts: dict[str, Any]) -> str | None:
 
 
 def _lines(path: str) -> list[str]:
-    return Path(path).read_text().splitlines() if Path(path).exists() else []
+    if Path(path).exists():
+        return Path(path).read_text().splitlines()
+    return []
 
 
 def _answer(answers: Any, workers: Sequence[Any]) -> dict[str, list[Turn]]:

@@ -16,7 +16,8 @@ from filelock import FileLock, Timeout
 from icrl.errors import InputError
 from icrl.files import MOST_JSON_BYTES, not_written, read_bytes, write_whole
 
-LOCK, HOLDER = ".lock", ".lock-holder.json"
+LOCK = ".lock"
+HOLDER = ".lock-holder.json"
 
 
 @contextmanager

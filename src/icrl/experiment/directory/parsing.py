@@ -33,7 +33,11 @@ def parse_as(kind: Any, value: Any, where: str) -> Any:
                 f"{where} is {value!r}, expected one of {', '.join(str(o.value) for o in kind)}."
             )
         return kind(value)
-    allowed: tuple[type, ...] = (int, float) if kind is float else (kind,)
+    allowed: tuple[type, ...]
+    if kind is float:
+        allowed = (int, float)
+    else:
+        allowed = (kind,)
     if not isinstance(value, allowed) or (isinstance(value, bool) and kind is not bool):
         raise InputError(f"{where} is {value!r}, expected {kind.__name__}.")
     return value

@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from icrl.constraint.learned import CARD, LearnedConstraint, load_constraint
+from icrl.constraint.learned import LearnedConstraint, load_constraint
+from icrl.constraint.saved import CARD
 from icrl.errors import InputError
 from icrl.experiment.directory.run_directory import CONSTRAINT
 from icrl.tasks.task import Task

@@ -68,7 +68,8 @@ def run_jobs(jobs: Sequence[Job], num_processes: int, watcher: Watcher) -> None:
 
     Whatever raises (Ctrl-C, the watcher) ends the children that are running before it is passed on.
     """
-    todo, failed = list(jobs), set[str]()
+    todo = list(jobs)
+    failed = set[str]()
     running: list[tuple[Job, subprocess.Popen[bytes]]] = []
     try:
         while todo or running:

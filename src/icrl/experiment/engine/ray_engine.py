@@ -217,13 +217,18 @@ def _unpack(data: bytes, folder: Path) -> None:
 def run_on_node(job: Job, folder: str, mark: Path | None, given: bytes | None) -> Ended:
     """One job, on the machine where this is called: in a process, as the other engine does it."""
     shared = job.directory is None or mark is None or mark.exists()
-    place = folder if Path(folder).is_dir() else None
+    place = None
+    if Path(folder).is_dir():
+        place = folder
     with tempfile.TemporaryDirectory(prefix="icrl-") as own:
         errors = Path(own) / "errors"
         directory = job.directory
         if directory is not None:
             # tasks have working directories of their own
-            directory = Path(folder, directory) if shared else Path(own) / directory.name
+            if shared:
+                directory = Path(folder, directory)
+            else:
+                directory = Path(own) / directory.name
             job = job._replace(arguments=(str(directory), *job.arguments[1:]))
             if not shared:
                 make_folder(directory)

@@ -34,7 +34,9 @@ class VisitedPairs:
 
     def __init__(self, demos: Trajectories | None, restored: VisitedState | None = None) -> None:
         if restored is None:
-            self.parts = [] if demos is None else [pairs_of(demos, _EVERY)]
+            self.parts = []
+            if demos is not None:
+                self.parts = [pairs_of(demos, _EVERY)]
             self.recorder = VisitRecorder()
         else:
             self.parts = list(restored.parts)
@@ -77,7 +79,9 @@ def over_constraint(
     forbidden = ~constraint.is_feasible(pairs.observations, pairs.actions)
     if scenario.truth_known:
         forbidden = forbidden[~scenario.violates(pairs.observations, pairs.actions)]
-    return float(np.mean(forbidden)) if forbidden.size else None
+    if forbidden.size:
+        return float(np.mean(forbidden))
+    return None
 
 
 def score_constraint(
@@ -89,16 +93,18 @@ def score_constraint(
     """AUC, IoU, hits and false alarms on visited pairs (where the truth is known), over-constraint
     on the expert's (the demonstrations of the task that is judged); where there is an x, also where
     the boundary lies."""
-    expert = None if demos is None else demos.trajectories
+    expert = None
+    if demos is not None:
+        expert = demos.trajectories
     pairs = visited.pairs()
     known = scenario.truth_known
-    result: dict[str, Any] = (
-        judge_constraint(scenario, constraint, pairs)._asdict() if known else {}
-    )
+    result: dict[str, Any] = {}
+    if known:
+        result = judge_constraint(scenario, constraint, pairs)._asdict()
     result["pairs"] = len(pairs.observations)
-    result["expert_steps_forbidden"] = (
-        None if expert is None else over_constraint(scenario, constraint, expert)
-    )
+    result["expert_steps_forbidden"] = None
+    if expert is not None:
+        result["expert_steps_forbidden"] = over_constraint(scenario, constraint, expert)
     if known and "x" in scenario.task.observation_names:
         column = scenario.task.observation_names.index("x")
         result |= _score_over_x(scenario, constraint, pairs, expert, column)
@@ -128,7 +134,9 @@ def false_alarms_right_of_start(
     """The share of the pairs with x > 0 that is judged infeasible; None without any."""
     right = pairs.observations[:, column] > 0
     alarms = ~constraint.is_feasible(pairs.observations[right], pairs.actions[right])
-    return float(np.mean(alarms)) if alarms.size else None
+    if alarms.size:
+        return float(np.mean(alarms))
+    return None
 
 
 def score_on_grid(
@@ -157,7 +165,9 @@ def judge_against_truth(
     """How right the constraint is on all recorded pairs:
     hits, false alarms, AUC, IoU, confusion, calibration."""
     constraint = load_constraint(directory / CONSTRAINT)
-    parts = [] if demos is None else [pairs_of(demos.trajectories)]
+    parts = []
+    if demos is not None:
+        parts = [pairs_of(demos.trajectories)]
     if (directory / VISITED).exists():
         parts.append(load_visited(directory / VISITED).pairs())
     if not parts:

@@ -100,16 +100,15 @@ class LiveDisplay(Callback):
 
     def on_update(self, progress: Progress) -> None:
         """A policy update was made."""
-        self.steps, self.rounds = progress.steps, progress.rounds
+        self.steps = progress.steps
+        self.rounds = progress.rounds
         self._update_bar()
 
     def on_round(self, snapshot: Snapshot, metrics: dict[str, Any]) -> None:
         """A round was finished."""
-        self.rounds_done, self.rounds, self.steps = (
-            snapshot.number + 1,
-            snapshot.rounds,
-            snapshot.steps,
-        )
+        self.rounds_done = snapshot.number + 1
+        self.rounds = snapshot.rounds
+        self.steps = snapshot.steps
         self.rows.append(_row(snapshot, metrics))
         self._update_bar()
         if not self.console.is_terminal:
@@ -166,7 +165,9 @@ def _row(snapshot: Snapshot, metrics: dict[str, Any]) -> tuple[str, ...]:
     """What a person wants to see of a round; the rest is in metrics.jsonl."""
 
     def value(name: str, form: str) -> str:
-        return format(metrics[name], form) if name in metrics else "-"
+        if name in metrics:
+            return format(metrics[name], form)
+        return "-"
 
     return (
         f"{snapshot.number + 1}/{snapshot.rounds}",

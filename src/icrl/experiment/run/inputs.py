@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from icrl.demos.dataset import Demonstrations, check_against, shipped_demos
-from icrl.demos.fitting import fit_to_task
+from icrl.demos.dataset import Demonstrations, shipped_demos
+from icrl.demos.fitting import FittedDemos, fit_and_check
 from icrl.demos.formats import ColumnMapping, load_demos
 from icrl.errors import InputError
 from icrl.experiment.directory.parsing import parse_as
@@ -26,7 +26,7 @@ SHIPPED = "shipped:"
 
 def open_demos(
     source: str | None, scenario: Scenario, columns: ColumnMapping | None = None
-) -> tuple[Demonstrations, str]:
+) -> tuple[FittedDemos, str]:
     """Demonstrations, and the name they are found by again.
 
     `source`: a path, an id, `shipped:NAME`; None: shipped.
@@ -34,20 +34,18 @@ def open_demos(
     `columns` says which column of a table holds what; None: they are told by their names.
     """
     if source is not None and not source.startswith(SHIPPED):
-        demos = fit_to_task(load_demos(source, columns), scenario.task)
+        demos = load_demos(source, columns)
     elif source is None and scenario.demos is None:
         raise InputError(
             f"no demonstrations ship with {scenario.task.name}: give some with --demos PATH."
         )
     else:
-        name = scenario.demos if source is None else source.removeprefix(SHIPPED)
-        source = f"{SHIPPED}{name}"
-        demos = load_demos(shipped_demos(str(name)))
+        source = source or f"{SHIPPED}{scenario.demos}"
+        demos = load_demos(shipped_demos(source.removeprefix(SHIPPED)))
     try:
-        check_against(demos, scenario.task)
+        return fit_and_check(demos, scenario.task), source
     except InputError as error:
         raise InputError(f"{source}: {error}") from error
-    return demos, source
 
 
 def demos_as_they_are(source: str, columns: ColumnMapping | None = None) -> Demonstrations:
@@ -59,13 +57,11 @@ def demos_as_they_are(source: str, columns: ColumnMapping | None = None) -> Demo
 
 def open_demos_if_any(
     source: str | None, scenario: Scenario, columns: ColumnMapping | None = None
-) -> tuple[Demonstrations | None, str | None]:
+) -> tuple[FittedDemos | None, str | None]:
     """As `open_demos`, but none where none are given and none ship."""
-    return (
-        (None, None)
-        if source is None and scenario.demos is None
-        else open_demos(source, scenario, columns)
-    )
+    if source is None and scenario.demos is None:
+        return None, None
+    return open_demos(source, scenario, columns)
 
 
 def scenario_of_run(
@@ -82,15 +78,18 @@ def scenario_of_run(
     that only the run names is imported with `allow_import` alone. A `task` that the user names
     stands in its place. Modules are never looked for in the run's own `directory`.
     """
-    name = config.get("task") if task is None else task
+    if task is None:
+        name = config.get("task")
+    else:
+        name = task
     if not isinstance(name, str):
         raise InputError(
             f"config.json names no task: expected a name, got {name!r}. Is it a run's?",
         )
     said = config.get("env")
-    options: EnvOptions = (
-        EnvOptions() if said is None else parse_as(EnvOptions, said, "config.json: env")
-    )
+    options = EnvOptions()
+    if said is not None:
+        options = parse_as(EnvOptions, said, "config.json: env")
     if must_import(name):
         if task is None and not allow_import:
             raise ImportRefused(
@@ -162,7 +161,7 @@ def with_truth(scenario: Scenario, truth: str | Forbids) -> Scenario:
     return replace(scenario, violates=violates, constraint=f"as {name} says")
 
 
-def demos_of_run(config: dict[str, Any], scenario: Scenario) -> Demonstrations:
+def demos_of_run(config: dict[str, Any], scenario: Scenario) -> FittedDemos:
     """The demonstrations of a run by its `config.json`."""
     source = config.get("demos")
     if source is not None and not isinstance(source, str):
@@ -173,7 +172,7 @@ def demos_of_run(config: dict[str, Any], scenario: Scenario) -> Demonstrations:
 def columns_of_run(config: dict[str, Any]) -> ColumnMapping | None:
     """Which column of a run's demonstrations holds what, where that was said."""
     said = config.get("columns")
-    columns: ColumnMapping | None = (
-        None if said is None else parse_as(ColumnMapping, said, "config.json: columns")
-    )
+    if said is None:
+        return None
+    columns: ColumnMapping = parse_as(ColumnMapping, said, "config.json: columns")
     return columns

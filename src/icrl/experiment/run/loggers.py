@@ -28,7 +28,8 @@ Picture = Callable[[Snapshot], bytes | None]
 """ζ after a round as PNG; None: there is none to draw."""
 Say = Callable[[str], None]
 
-CSV, TENSORBOARD = "metrics.csv", "tensorboard"
+CSV = "metrics.csv"
+TENSORBOARD = "tensorboard"
 
 
 def make_logger(name: str, picture: Picture, say: Say) -> Callback:

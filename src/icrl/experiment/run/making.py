@@ -14,7 +14,7 @@ from icrl.constraint.backward_step import check_limits
 from icrl.constraint.features import select_features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.demos.collect import true_cost
-from icrl.demos.dataset import Demonstrations, check_against
+from icrl.demos.fitting import FittedDemos
 from icrl.errors import InputError
 from icrl.methods.learners import (
     FROM_THE_START,
@@ -33,13 +33,11 @@ from icrl.transfer import OnProgress, Pressure
 def check_method(
     method: str,
     scenario: Scenario,
-    demos: Demonstrations | None,
+    demos: FittedDemos | None,
     constraint: LearnedConstraint | None,
     config: LearnConfig,
 ) -> None:
     """Raise `InputError` if the method cannot be run with what there is."""
-    if demos is not None:
-        check_against(demos, scenario.task)
     if constraint is not None:
         pressure_of(constraint.for_task(scenario.task), method)
         return
@@ -61,7 +59,7 @@ def check_method(
 def run_method(
     method: str,
     scenario: Scenario,
-    demos: Demonstrations | None,
+    demos: FittedDemos | None,
     constraint: LearnedConstraint | None,
     config: LearnConfig,
     seed: int,
@@ -71,8 +69,10 @@ def run_method(
     continuation: Continuation = FROM_THE_START,
 ) -> Snapshot:
     """Run to the end of `config.steps`; with a `constraint`,
-    transfer it instead of learning one."""
-    check_method(method, scenario, demos, constraint, config)
+    transfer it instead of learning one.
+
+    Whether that can be done, `check_method` has said.
+    """
     if constraint is not None:
         matched = constraint.for_task(scenario.task)
         kept = replace(matched, card={**matched.card, "transfer": card})

@@ -8,7 +8,7 @@ from typing import Any
 from icrl.agent.policy_file import save_policy
 from icrl.config import require
 from icrl.constraint.learned import LearnedConstraint
-from icrl.demos.dataset import Demonstrations
+from icrl.demos.fitting import FittedDemos
 from icrl.errors import InputError
 from icrl.evaluate import Truth, judge, play_episodes
 from icrl.experiment.directory.checkpoint import flat, remove_checkpoints
@@ -31,7 +31,7 @@ from icrl.versions import library_versions
 def check_run(
     spec: RunSpec,
     scenario: Scenario,
-    demos: Demonstrations | None,
+    demos: FittedDemos | None,
     directory: Path,
     constraint: LearnedConstraint | None = None,
     resume: bool = False,
@@ -48,7 +48,7 @@ def check_run(
 def run_learning(
     spec: RunSpec,
     scenario: Scenario,
-    demos: Demonstrations | None,
+    demos: FittedDemos | None,
     directory: Path,
     display: Callback,
     constraint: LearnedConstraint | None = None,
@@ -70,7 +70,7 @@ def run_learning(
 def _make_run(
     spec: RunSpec,
     scenario: Scenario,
-    demos: Demonstrations | None,
+    demos: FittedDemos | None,
     directory: Path,
     display: Callback,
     constraint: LearnedConstraint | None,
@@ -79,28 +79,40 @@ def _make_run(
 ) -> tuple[Scores, Snapshot]:
     """The run itself, in a directory that nobody else writes."""
     run = RunDirectory(directory)
-    config = {"command": "learn" if constraint is None else "transfer", **to_json(spec)}
+    command = "learn"
+    if constraint is not None:
+        command = "transfer"
+    config = {"command": command, **to_json(spec)}
     keeper = Keeper(directory, identity(to_json(spec), demos, constraint), display)
     saved = None
-    before: tuple[dict[str, Any], ...] = ()
     if resume:
         require_same_settings(run, spec)
         saved = keeper.restored()
+    # what an earlier life of the run left behind; nothing, where there was none
+    before: tuple[dict[str, Any], ...] = ()
+    carried = None
+    seen = None
+    steps_before = 0
+    seconds_before = 0.0
     if saved is None:
         run.begin(config, resume)
     else:
         before = run.go_on(saved.carried.number + 1)
+        carried = saved.carried
+        seen = saved.visited
+        steps_before = saved.carried.steps
+        seconds_before = saved.seconds
+    expert = None
+    if demos is not None:
+        expert = demos.trajectories
     finished: list[Snapshot] = []
     card = {name: getattr(spec, name) for name in ("method", "task", "seed", "preset")}
     card["config"] = config_digest(to_json(spec.config))
     card["versions"] = library_versions()
-    visited = VisitedPairs(
-        None if demos is None else demos.trajectories,
-        None if saved is None else saved.visited,
-    )
+    visited = VisitedPairs(expert, seen)
     display.on_start(Started(directory, config, rounds, before))
-    display.on_update(Progress(0 if saved is None else saved.carried.steps, rounds))
-    started = time.perf_counter() - (0.0 if saved is None else saved.seconds)
+    display.on_update(Progress(steps_before, rounds))
+    started = time.perf_counter() - seconds_before
 
     def save(snapshot: Snapshot) -> None:
         heed_interrupts()
@@ -116,10 +128,10 @@ def _make_run(
             finished[:] = [snapshot]
             display.on_round(snapshot, metrics)
 
-    def keep(carried: Carried) -> None:
-        keeper.keep(SavedRun(carried, visited.state(), time.perf_counter() - started))
+    def keep(carry: Carried) -> None:
+        keeper.keep(SavedRun(carry, visited.state(), time.perf_counter() - started))
 
-    continuation = Continuation(None if saved is None else saved.carried, keep)
+    continuation = Continuation(carried, keep)
     with keeper.at_the_latest():
         try:
             last = run_method(
@@ -191,7 +203,7 @@ def _metrics_of(snapshot: Snapshot, seconds: float, truth: Truth | None) -> dict
 def _beside_the_scores(
     spec: RunSpec,
     scenario: Scenario,
-    demos: Demonstrations | None,
+    demos: FittedDemos | None,
     last: Snapshot,
     visited: VisitedPairs,
     played: Trajectories,
@@ -199,18 +211,20 @@ def _beside_the_scores(
 ) -> dict[str, Any]:
     """What `scores.json` holds beyond its contract:
     more of the agent, and how well the constraint itself is known."""
+    violating = None
+    if truth is not None:
+        violating = truth.violating_episodes
+    transfer = {}
+    if spec.constraint is not None:
+        transfer = {"transfer": _source_of(spec.constraint, last.constraint)}
     extra: dict[str, Any] = {
-        "violating_episodes": None if truth is None else truth.violating_episodes,
+        "violating_episodes": violating,
         "nominal_return": float(played.returns.mean()),
         "episode_steps": float(played.lengths.mean()),
         "episodes": spec.episodes,
         "preset": spec.preset,
         "label": spec.label,
-        **(
-            {}
-            if spec.constraint is None
-            else {"transfer": _source_of(spec.constraint, last.constraint)}
-        ),
+        **transfer,
         "versions": library_versions(),
     }
     if last.constraint is not None:
@@ -222,7 +236,9 @@ def _beside_the_scores(
 def _source_of(path: str, constraint: LearnedConstraint | None) -> dict[str, Any]:
     """Which constraint was transferred: where it lay,
     and what its card says of how it was learned."""
-    card = {} if constraint is None else constraint.card
+    card = {}
+    if constraint is not None:
+        card = constraint.card
     return {
         "constraint": path,
         **{name: card.get(name) for name in ("task", "method", "seed", "steps")},
@@ -230,23 +246,31 @@ def _source_of(path: str, constraint: LearnedConstraint | None) -> dict[str, Any
 
 
 def _judge_if_known(scenario: Scenario, trajectories: Trajectories) -> Truth | None:
-    return judge(scenario, trajectories) if scenario.truth_known else None
+    if scenario.truth_known:
+        return judge(scenario, trajectories)
+    return None
 
 
 def make_scores(
-    spec: RunSpec, demos: Demonstrations | None, steps: int, truth: Truth | None, seconds: float
+    spec: RunSpec, demos: FittedDemos | None, steps: int, truth: Truth | None, seconds: float
 ) -> Scores:
     """The contract of `scores.json`; without the truth, what depends on it is None."""
+    true_return = None
+    violation_rate = None
+    if truth is not None:
+        true_return = truth.true_return
+        violation_rate = truth.violation_rate
+    expert_return = None
+    if demos is not None and demos.has_rewards:
+        expert_return = float(demos.trajectories.returns.mean())
     return Scores(
         scenario=spec.task,
         method=spec.method,
         seed=spec.seed,
         steps=steps,
-        true_return=None if truth is None else truth.true_return,
-        violation_rate=None if truth is None else truth.violation_rate,
-        expert_return=float(demos.trajectories.returns.mean())
-        if demos and demos.has_rewards
-        else None,
+        true_return=true_return,
+        violation_rate=violation_rate,
+        expert_return=expert_return,
         seconds=seconds,
         steps_per_second=steps / seconds,
     )

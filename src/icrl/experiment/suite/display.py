@@ -27,7 +27,8 @@ class SuiteDisplay:
 
     def __init__(self, title: str, runs: list[PlannedRun], console: Console | None = None) -> None:
         self.console = console or Console()
-        self.title, self.runs = title, runs
+        self.title = title
+        self.runs = runs
         self.by_name = {run.directory.name: run for run in runs}
         self.running: list[str] = []
         self.failed: list[str] = []
@@ -154,12 +155,16 @@ class SuiteDisplay:
         runs = [RunDirectory(run.directory) for run in self.runs if run.spec.label == NOMINAL]
         rates = [run.scores()["violation_rate"] for run in runs if run.finished]
         known = [rate for rate in rates if rate is not None]
-        return float(np.mean(known)) if known else None
+        if known:
+            return float(np.mean(known))
+        return None
 
     def _share(self, run: PlannedRun) -> float:
         """How much of the run is done, by its metrics."""
         metrics = RunDirectory(run.directory).metrics()
-        return min(1.0, metrics[-1]["steps"] / run.spec.config.steps) if metrics else 0.0
+        if metrics:
+            return float(min(1.0, metrics[-1]["steps"] / run.spec.config.steps))
+        return 0.0
 
     def _time_left(self) -> str:
         """By the steps made since the start; steps of different methods count the same."""
@@ -174,11 +179,9 @@ class SuiteDisplay:
             if run.directory.name not in self.failed
         )
         made = done - self.steps_before
-        left = (
-            f", about {_clock(elapsed * (total - done) / made)} left"
-            if made > 0 and done < total
-            else ""
-        )
+        left = ""
+        if made > 0 and done < total:
+            left = f", about {_clock(elapsed * (total - done) / made)} left"
         return f"{_clock(elapsed)} since the start{left}"
 
 
@@ -212,10 +215,14 @@ def last_words(directory: Path) -> str:
         for line in (directory / ERROR).read_text(errors="replace").splitlines()
         if line.strip()
     ]
-    return lines[-2] if len(lines) > 1 else lines[-1]
+    if len(lines) > 1:
+        return lines[-2]
+    return lines[-1]
 
 
 def _clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    if hours:
+        return f"{hours}:{minutes:02}:{rest:02}"
+    return f"{minutes}:{rest:02}"

@@ -89,7 +89,8 @@ def stratified_bootstrap(
 def probability_of_improvement(scores: AnyArray, others: AnyArray) -> float:
     """Chance that a seed of the one beats a seed of the other:
     (1/nm) Σᵢⱼ ( 1[xᵢ > yⱼ] + ½ 1[xᵢ = yⱼ] ). [n], [m]."""
-    x, y = _checked(scores)[:, None], _checked(others)[None, :]
+    x = _checked(scores)[:, None]
+    y = _checked(others)[None, :]
     return float(np.mean((x > y) + 0.5 * (x == y)))
 
 

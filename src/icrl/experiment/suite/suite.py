@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from icrl.config import LearnConfig
-from icrl.constraint.learned import TENSORS
+from icrl.constraint.saved import TENSORS
 from icrl.demos.formats_table import ColumnMapping
 from icrl.errors import InputError, unknown_name
 from icrl.experiment.directory.checkpoint import checkpoints, flat
@@ -150,12 +150,17 @@ def expand(
         learned: dict[str, Path] = {}
         for entry in entries:
             if seed < (seeds or entry.seeds):
-                directory, shown = out / _run_name(entry, seed), demos[entry.label]
+                directory = out / _run_name(entry, seed)
+                shown = demos[entry.label]
                 learned[entry.label] = _borrowed(entry, seed, steps, shown, directory) or directory
                 if learned[entry.label] == directory:
-                    source = None if entry.source is None else learned[entry.source]
+                    source = None
+                    if entry.source is not None:
+                        source = learned[entry.source]
                     spec = _spec(entry, seed, steps, shown, source)
-                    after = (source.name,) if source is not None and source.parent == out else ()
+                    after: tuple[str, ...] = ()
+                    if source is not None and source.parent == out:
+                        after = (source.name,)
                     runs.append(PlannedRun(spec, directory, after, _lender(entry, seed, out)))
     return runs
 
@@ -164,16 +169,21 @@ def _spec(
     entry: Entry, seed: int, steps: int | None, demos: str | None, source: Path | None
 ) -> RunSpec:
     config = entry.change(preset(entry.preset, entry.task, entry.method))
+    if steps is not None:
+        config = replace(config, steps=steps)
+    constraint = None
+    if source is not None:
+        constraint = str(source)
     return RunSpec(
         task=entry.task,
         method=entry.method,
         preset=entry.preset,
         seed=seed,
-        config=config if steps is None else replace(config, steps=steps),
+        config=config,
         demos=demos,
         episodes=entry.episodes,
         label=entry.label,
-        constraint=None if source is None else str(source),
+        constraint=constraint,
         env=entry.env,
         columns=entry.columns,
     )
@@ -279,11 +289,9 @@ def _require_its_source(run: PlannedRun) -> None:
 
 def _resolved(spec: RunSpec) -> RunSpec:
     """The same, with the constraint's path written in one way."""
-    return (
-        spec
-        if spec.constraint is None
-        else replace(spec, constraint=str(Path(spec.constraint).resolve()))
-    )
+    if spec.constraint is None:
+        return spec
+    return replace(spec, constraint=str(Path(spec.constraint).resolve()))
 
 
 def _differences(found: RunSpec, wanted: RunSpec) -> str:
@@ -329,7 +337,9 @@ class _Recorder:
     """Keeps the suite's files up to date, and passes everything on."""
 
     def __init__(self, out: Path, runs: dict[str, PlannedRun], watcher: Watcher) -> None:
-        self.out, self.runs, self.watcher = out, runs, watcher
+        self.out = out
+        self.runs = runs
+        self.watcher = watcher
         self.finished: list[str] = []
         self.failed: list[str] = []
 
@@ -374,7 +384,10 @@ def write_scores(out: Path) -> None:
 def _write_command(out: Path, command: str) -> None:
     """Record the command that made the runs in a directory, after those that made others before."""
     path = out / COMMAND
-    known = path.read_text().splitlines() if path.exists() else []
+    if path.exists():
+        known = path.read_text().splitlines()
+    else:
+        known = []
     lines = [*(line for line in known if line != command), command]
     write_whole(path, ("\n".join(lines) + "\n").encode())
 

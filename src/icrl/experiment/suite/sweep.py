@@ -35,10 +35,13 @@ from icrl.versions import PACKAGE
 STUDY = PACKAGE
 DATABASE = "sweep.db"
 SWEEP = "sweep.json"
-TRUTH, NO_TRUTH = "truth", "no-truth"
-_TRAIN, _HELD_OUT = "demos-train.npz", "demos-held-out.npz"
+TRUTH = "truth"
+NO_TRUTH = "no-truth"
+_TRAIN = "demos-train.npz"
+_HELD_OUT = "demos-held-out.npz"
 _HELD_OUT_SHARE = 0.2
-_HEARTBEAT, _GRACE = 10, 30
+_HEARTBEAT = 10
+_GRACE = 30
 """Seconds: how often a trial says that it lives, and after how long a silence it is tried again."""
 _STARTUP = 4
 """Trials before any is pruned."""
@@ -135,7 +138,9 @@ def run_sweep(sweep: Sweep, demos: Demonstrations, say: Say) -> Any:
 
     def tell(_: Any, trial: Any) -> None:
         found = worth(trial)
-        value = "pruned" if found is None else f"{found:.4f}"
+        value = "pruned"
+        if found is not None:
+            value = f"{found:.4f}"
         reason = trial.user_attrs.get("error")
         if reason is not None:
             value = f"failed: {reason}"
@@ -249,7 +254,9 @@ def _try(sweep: Sweep, trial: Any, stopping: threading.Event) -> float:
         raise optuna.TrialPruned(str(error)) from error
     runs = trial_runs(sweep.directory, trial.number, sweep.seeds)
     held_out = load_demos(sweep.directory / _HELD_OUT)
-    expert_return = float(held_out.trajectories.returns.mean()) if held_out.has_rewards else None
+    expert_return = None
+    if held_out.has_rewards:
+        expert_return = float(held_out.trajectories.returns.mean())
     watcher = _Watcher(trial, runs, rounds, expert_return, stopping)
     make_folder(runs[0].parent)
     sweep.engine([_job(sweep, config, run, seed) for seed, run in enumerate(runs)], 1, watcher)

@@ -75,7 +75,9 @@ def judge_by_truth(runs: Sequence[Path]) -> float:
         scores = RunDirectory(run).scores()
         if scores["true_return"] is None:
             raise InputError("--objective truth needs a task whose true constraint is known.")
-        share = scores["true_return"] / scores["expert_return"] if scores["expert_return"] else 0.0
+        share = 0.0
+        if scores["expert_return"]:
+            share = scores["true_return"] / scores["expert_return"]
         values.append(min(1.0, share) - scores["violation_rate"])
     return float(np.mean(values))
 

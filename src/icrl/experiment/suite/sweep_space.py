@@ -17,7 +17,8 @@ from icrl.errors import InputError, unknown_name
 from icrl.experiment.directory.config_file import read_toml
 from icrl.experiment.directory.parsing import changed, dotted_names, parse_as
 
-_RANGE, _CHOICE = {"low", "high", "log"}, {"choices"}
+_RANGE = {"low", "high", "log"}
+_CHOICE = {"choices"}
 
 
 class Dimension(NamedTuple):

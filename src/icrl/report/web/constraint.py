@@ -86,7 +86,9 @@ def _by_importance(reading: Reading) -> list[int]:
 
 def _axis_data(axis: Axis, constraint: LearnedConstraint, judged: Judged) -> dict[str, Any]:
     part = slice_along(constraint, judged, int(axis.features[0]), (axis.values[0], axis.values[-1]))
-    every = 1 if axis.choices else 2
+    every = 2
+    if axis.choices:
+        every = 1
     data: dict[str, Any] = {
         "name": one_line(axis.name),
         "choices": [one_line(choice) for choice in axis.choices],

@@ -24,7 +24,8 @@ from icrl.words import one_line
 _MOST_VIEWS = 60
 """Constraints that a page shows in full; of further ones the tables alone."""
 _MANY_VIEWS = 30
-_AXES, _FEWER_AXES = 6, 4
+_AXES = 6
+_FEWER_AXES = 4
 """Features that can be chosen for a map of ζ; fewer on a page with many constraints, so that it
 stays small."""
 
