@@ -43,7 +43,8 @@ class SweepArgs:
     """Runs of a trial; two or more also say whether seeds agree."""
     method: Annotated[str, tyro.conf.arg(help=help_text(sweepable=True))] = ICRL.name
     preset: str = "default"
-    """Settings to start from: default (ours) or paper (the paper's table)."""
+    """Settings to start from: default (ours), paper (the paper's table) or authors
+    (what the authors' public code does)."""
     demos: str | None = None
     """Demonstrations: a file, a folder or a Minari id; None: the ones that ship with the task. A
     fifth is held out."""
