@@ -79,8 +79,8 @@ def _bridges(found: Found) -> Verdict:
     cell, nominal = found.cell(task, "icrl"), found.cell(task, NOMINAL)
     here, holds = "-", NO_RUNS
     if cell is not None and nominal is not None:
-        here = f"violation rate {cell.rates.mean():.3f}, nominal {nominal.rates.mean():.3f}"
-        holds = _said(cell, cell.rates.mean() <= NO_VIOLATIONS < nominal.rates.mean())
+        here = f"violation rate {cell.rate:.3f}, nominal {nominal.rate:.3f}"
+        holds = _said(cell, cell.rate <= NO_VIOLATIONS < nominal.rate)
     sentence = "the recovered policy avoids the lower bridge, the nominal one takes it"
     return Verdict(BRIDGES.figure, BRIDGES.title, sentence, "icrl", "so drawn", here, holds)
 
@@ -121,9 +121,8 @@ def _no_violations(found: Found, panel: Panel, label: str) -> Verdict:
     cell = found.cell(panel.task, label)
     here, holds = "-", NO_RUNS
     if cell is not None:
-        worst = cell.rates.max()
-        here = f"{cell.rates.mean():.3f}, worst seed {worst:.3f}"
-        holds = _said(cell, worst <= NO_VIOLATIONS)
+        here = f"{cell.rate:.3f}, worst seed {cell.worst_rate:.3f}"
+        holds = _said(cell, cell.worst_rate <= NO_VIOLATIONS)
     return Verdict(
         panel.figure,
         panel.title,
@@ -207,17 +206,17 @@ def _important(found: Found, part: str) -> Verdict:
             continue
         shared = set(first.seeds) & set(second.seeds)
         costs += [
-            first.returns[first.seeds.index(seed)] - second.returns[second.seeds.index(seed)]
+            float(first.returns[first.seeds.index(seed)] - second.returns[second.seeds.index(seed)])
             for seed in sorted(shared)
         ]
         updates_run.append(updates)
     here, holds = "-", NO_RUNS
     if len(costs) >= FEWEST_SEEDS:
-        values = np.array(costs)
-        error = float(standard_error(values))
+        cost = float(np.mean(costs))
+        error = float(standard_error(np.array(costs)))
         of_b = ", ".join(map(str, updates_run))
-        here = f"costs {values.mean():,.0f} ± {error:,.0f} ({len(costs)} pairs, B of {of_b})"
-        holds = "yes" if values.mean() > 2 * error else "no"
+        here = f"costs {cost:,.0f} ± {error:,.0f} ({len(costs)} pairs, B of {of_b})"
+        holds = "yes" if cost > 2 * error else "no"
     return Verdict(
         ABLATION.figure,
         ABLATION.title,

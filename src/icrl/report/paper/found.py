@@ -30,6 +30,16 @@ class Cell(NamedTuple):
         return float(self.returns.mean())
 
     @property
+    def rate(self) -> float:
+        """Mean violation rate."""
+        return float(self.rates.mean())
+
+    @property
+    def worst_rate(self) -> float:
+        """Violation rate of the worst seed."""
+        return float(self.rates.max())
+
+    @property
     def error(self) -> float:
         """Standard error of that mean; NaN for one seed."""
         return float(standard_error(self.returns))

@@ -175,7 +175,7 @@ def _here(found: Found, task: str, label: str) -> list[str]:
     return [
         _mean(cell),
         "-" if ratio is None else f"{ratio:.2f}",
-        f"{cell.rates.mean():.3f} ({cell.rates.max():.3f})",
+        f"{cell.rate:.3f} ({cell.worst_rate:.3f})",
         _seeds(cell.seeds),
     ]
 
@@ -222,9 +222,7 @@ def _ablation(found: Found, out: Path) -> str:
             found.cell(ABLATION.task, ablation_label(ablation, updates))
             for updates in ABLATION_UPDATES
         ]
-        said = [
-            NO_RUNS if cell is None else f"{_mean(cell)}, {cell.rates.mean():.3f}" for cell in cells
-        ]
+        said = [NO_RUNS if cell is None else f"{_mean(cell)}, {cell.rate:.3f}" for cell in cells]
         rows.append([names[ablation.name], *said])
     text = [
         _wrapped(

@@ -67,7 +67,7 @@ ABLATION = Panel("Figure 5", "HalfCheetah", "half-cheetah-wall", "3.85M", {})
 
 TASKS = ("lap-grid", "half-cheetah-wall", "ant-wall", "point", "ant-broken")
 """The columns of Table 1."""
-_NONE = None
+
 TABLE_1: dict[str, tuple[str, tuple[object, ...]]] = {
     "policy, value and cost value networks": ("forward.hidden", ((64, 64),) * 5),
     "batch size": ("forward.minibatch", (64, 64, 128, 64, 128)),
@@ -81,12 +81,12 @@ TABLE_1: dict[str, tuple[str, tuple[object, ...]]] = {
     "λ: initial value": ("forward.multiplier.initial", (1.0, 1.0, 0.1, 1.0, 0.1)),
     "λ: learning rate": ("forward.multiplier.learning_rate", (0.1, 0.1, 1.0, 0.1, 1.0)),
     "λ: budget": ("forward.multiplier.budget", (0.0,) * 5),
-    "ζ: architecture": ("backward.hidden", ((20,), (20,), (40, 40), _NONE, _NONE)),
-    "ζ: learning rate": ("backward.learning_rate", (0.01, 0.01, 0.01, _NONE, _NONE)),
-    "ζ: backward iterations": ("backward.updates", (10, 10, 10, _NONE, _NONE)),
-    "ζ: regularizer weight": ("backward.sparsity", (0.5, 0.5, 0.6, _NONE, _NONE)),
-    "ζ: max forward KL": ("backward.max_kl_old_new", (10.0, 10.0, 10.0, _NONE, _NONE)),
-    "ζ: max backward KL": ("backward.max_kl_new_old", (2.5, 2.5, 2.5, _NONE, _NONE)),
+    "ζ: architecture": ("backward.hidden", ((20,), (20,), (40, 40), None, None)),
+    "ζ: learning rate": ("backward.learning_rate", (0.01, 0.01, 0.01, None, None)),
+    "ζ: backward iterations": ("backward.updates", (10, 10, 10, None, None)),
+    "ζ: regularizer weight": ("backward.sparsity", (0.5, 0.5, 0.6, None, None)),
+    "ζ: max forward KL": ("backward.max_kl_old_new", (10.0, 10.0, 10.0, None, None)),
+    "ζ: max backward KL": ("backward.max_kl_new_old", (2.5, 2.5, 2.5, None, None)),
 }
 """Its rows -> (our setting, a value for each of `TASKS`); None: a dash. Expert rollouts and rollout
 lengths are the tasks' own."""
