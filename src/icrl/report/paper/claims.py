@@ -8,6 +8,9 @@ import numpy as np
 
 from icrl.experiment.suite.statistics import standard_error
 from icrl.experiment.suite.suites import ABLATION_UPDATES, ABLATIONS, ablation_label
+from icrl.methods.binary_classifier import BINARY_CLASSIFIER
+from icrl.methods.gail_constraint import GAIL_CONSTRAINT
+from icrl.methods.icrl import ICRL
 from icrl.report.paper.found import Cell, Found
 from icrl.report.paper.printed import (
     ABLATION,
@@ -34,7 +37,7 @@ ALIKE = 0.1
 FEWEST_SEEDS = 3
 NO_RUNS = "no runs yet"
 
-GC, BC = "gail-constraint", "binary-classifier"
+GC, BC = GAIL_CONSTRAINT.name, BINARY_CLASSIFIER.name
 
 
 class Verdict(NamedTuple):
@@ -76,13 +79,13 @@ def verdicts(found: Found) -> list[Verdict]:
 
 def _bridges(found: Found) -> Verdict:
     task = BRIDGES.task
-    cell, nominal = found.cell(task, "icrl"), found.cell(task, NOMINAL)
+    cell, nominal = found.cell(task, ICRL.name), found.cell(task, NOMINAL)
     here, holds = "-", NO_RUNS
     if cell is not None and nominal is not None:
         here = f"violation rate {cell.rate:.3f}, nominal {nominal.rate:.3f}"
         holds = _said(cell, cell.rate <= NO_VIOLATIONS < nominal.rate)
     sentence = "the recovered policy avoids the lower bridge, the nominal one takes it"
-    return Verdict(BRIDGES.figure, BRIDGES.title, sentence, "icrl", "so drawn", here, holds)
+    return Verdict(BRIDGES.figure, BRIDGES.title, sentence, ICRL.name, "so drawn", here, holds)
 
 
 def _reaches(found: Found, panel: Panel, label: str, level: float) -> Verdict:

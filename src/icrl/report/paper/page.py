@@ -9,6 +9,8 @@ from pathlib import Path
 from icrl.config import LearnConfig
 from icrl.experiment.suite.suites import ABLATION_UPDATES, ABLATIONS, ablation_label
 from icrl.files import make_folder, write_whole
+from icrl.methods.greedy import GREEDY
+from icrl.methods.icrl import ICRL
 from icrl.methods.registry import preset
 from icrl.report.cells import Table, fenced
 from icrl.report.looks import written
@@ -201,7 +203,7 @@ def _bridges(found: Found, out: Path) -> str:
     headers = ("who", "here: true return (mean ± SE)", "of our expert's", "violation rate", "seeds")
     rows = [
         [in_markdown(written(label)), *_here(found, BRIDGES.task, label)]
-        for label in (NOMINAL, "icrl", "greedy")
+        for label in (NOMINAL, ICRL.name, GREEDY.name)
     ]
     text = [Table(headers, rows).markdown().rstrip()]
     text += _picture(found, "bridges.png", "Two bridges", out)

@@ -2,6 +2,9 @@
 
 from typing import NamedTuple
 
+from icrl.methods.binary_classifier import BINARY_CLASSIFIER
+from icrl.methods.gail_constraint import GAIL_CONSTRAINT
+from icrl.methods.icrl import ICRL
 from icrl.types import EXPERT, NOMINAL
 
 ICRL_ROW, GC_ROW, BC_ROW = "ICRL", "GAIL constraint", "binary classifier"
@@ -10,12 +13,12 @@ ROWS = {
     NOMINAL: NOMINAL,
     "paper": ICRL_ROW,
     "authors": ICRL_ROW,
-    "icrl": ICRL_ROW,
-    "gail-constraint": GC_ROW,
-    "binary-classifier": BC_ROW,
+    ICRL.name: ICRL_ROW,
+    GAIL_CONSTRAINT.name: GC_ROW,
+    BINARY_CLASSIFIER.name: BC_ROW,
 }
 """Label of runs of ours -> whose value of the paper stands beside it."""
-ICRLS = ("paper", "authors", "icrl")
+ICRLS = ("paper", "authors", ICRL.name)
 """What can be called ICRL here: the paper's algorithm, its authors' code, ours."""
 
 
