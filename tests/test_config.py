@@ -55,6 +55,7 @@ OUT_OF_RANGE = [
     (BackwardConfig, "max_kl_new_old", -1.0),
     (LearnConfig, "scouts", -1),
     (LearnConfig, "caution", 1.5),
+    (LearnConfig, "restart_above", -0.1),
     (ForwardConfig, "learning_rate_end", 1.5),
     (ForwardConfig, "noise_memory", 1.0),
     (LearnConfig, "steps", 0),

@@ -156,6 +156,16 @@ def test_the_papers_algorithm_runs_from_end_to_end():
     assert all((r.evidence_weights == 1).all() for r in rounds)  # every sample is evidence
 
 
+def test_where_zeta_moved_far_the_agent_starts_afresh():
+    rounds = []
+    config = replace(preset("paper", "lap-grid"), steps=3 * (2_048 + 13 * 200), restart_above=0.0)
+    config = replace(config, forward=replace(config.forward, steps=2_048))
+    learn(TASK, lap_demos(), config, on_round=rounds.append)
+    assert all(r.constraint_info["cost_change"] > 0 for r in rounds)
+    seen = [float(r.agent.observation_moments.num_seen) for r in rounds]
+    assert seen == pytest.approx([2_048] * 3, rel=0.01)  # each has seen its own round alone
+
+
 def test_same_seed_same_constraint_other_seed_another():
     def params(seed):
         constraint = learn_constraint(TASK, lap_demos(), TINY, seed)

@@ -62,6 +62,72 @@ def test_the_paper_preset_is_the_papers_algorithm():
         assert config.forward.noise_memory == 0.0
 
 
+# The commands of the README of the authors' code, flag by flag (or the default of a flag):
+# LapGridWorld, HalfCheetah, Ant, Point, AntBroken. None: no constraint is learned there.
+COMMANDS = {
+    "num_samples": (20, 10, 45, None, None),  # -er
+    "forward.steps": (51_200, 204_800, 204_800, None, None),  # -ft, in rollouts of 10,240
+    "forward.epochs": (10, 10, 20, 10, 20),  # --n_epochs
+    "forward.minibatch": (64, 64, 128, 64, 128),  # --batch_size
+    "forward.learning_rate": (3e-4, 3e-4, 3e-5, 3e-4, 3e-5),  # --learning_rate
+    "forward.clip": (0.2, 0.2, 0.4, 0.2, 0.4),  # --clip_range
+    "forward.target_kl": (0.01, 0.01, 0.02, 0.01, 0.01),  # -tk
+    "forward.gae_lambda": (0.95, 0.95, 0.9, 0.95, 0.9),  # --reward_gae_lambda
+    "forward.cost_gae_lambda": (0.95, 0.95, 0.9, 0.95, 0.95),  # --cost_gae_lambda
+    "forward.normalize_observations": (False, True, True, True, True),  # -dno
+    "forward.normalize_rewards": (False, True, True, True, True),  # -dnr
+    "forward.multiplier.initial": (1.0, 1.0, 0.1, 1.0, 1.0),  # -piv
+    "forward.multiplier.learning_rate": (0.1, 0.1, 0.05, 1.0, 1.0),  # -plr
+    "backward.hidden": ((20,), (20,), (40, 40), None, None),  # -cl
+    "backward.learning_rate": (0.003, 0.05, 0.005, None, None),  # -clr
+    "backward.learning_rate_decay": (1.0, 0.9, 0.9, None, None),  # -aclr
+    "backward.updates": (20, 1, 1, None, None),  # -bi, and what is left of it (F5)
+    "backward.sparsity": (0.0, 0.5, 0.6, None, None),  # -crc
+    "backward.weights": (Weights.trajectory, Weights.none, Weights.none, None, None),  # F2
+}
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_the_authors_preset_is_what_their_commands_do(path):
+    for task, expected in zip(TASKS, COMMANDS[path], strict=True):
+        if expected is not None:
+            assert setting(preset("authors", task), path) == expected, task
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_authors_roll_out_five_processes_of_2048_steps(task):
+    config = preset("authors", task).forward
+    assert config.num_envs * config.rollout_steps == 5 * 2048
+    assert config.steps % (5 * 2048) == 0
+    assert config.cut_is_end  # F8
+    assert config.respect is Respect.lagrangian
+
+
+def test_on_the_bodies_the_authors_zeta_makes_one_update_of_any_length():
+    config = preset("authors", "half-cheetah-wall").backward
+    assert (config.max_kl_old_new, config.max_kl_new_old) == (None, None)
+    assert config.activation is Activation.relu  # F9
+    # 0.05 * 0.9^i: a tenth of it is left after 22 rounds
+    assert config.learning_rate * config.learning_rate_decay**22 == pytest.approx(0.005, rel=0.02)
+
+
+def test_budgets_of_the_authors_preset_are_the_papers_but_on_the_grid():
+    for task in TASKS[1:]:
+        assert preset("authors", task).steps == preset("paper", task).steps
+    # ten rounds of 51,200 steps and 20 episodes of 200
+    assert preset("authors", "lap-grid").steps == 552_000
+    grid = make_scenario("lap-grid").task
+    assert num_rounds(grid, preset("authors", "lap-grid")) == 10
+    assert num_rounds(grid, preset("authors", "lap-grid", "binary-classifier")) == 12
+
+
+def test_the_authors_baselines_have_no_weights_and_no_limits():
+    for task, updates, hidden in zip(TASKS, (10, 10, 5), ((20,), (30,), (40, 40)), strict=False):
+        config = preset("authors", task, "binary-classifier").backward
+        assert (config.updates, config.hidden, config.weights) == (updates, hidden, Weights.none)
+        assert (config.max_kl_old_new, config.max_kl_new_old) == (None, None)
+
+
 def test_expert_rollouts_and_rollout_lengths_are_the_papers():
     assert {task: EPISODES.get(task) for task in TASKS[:3]} == {
         "lap-grid": 1,

@@ -27,6 +27,7 @@ from icrl.demos.dataset import Demonstrations
 from icrl.rounds import OnProgress, Phase, Round, num_rounds, report_progress
 from icrl.state import LearnState
 from icrl.tasks.task import Task
+from icrl.trajectories import pairs_of
 from icrl.types import CostFunction
 
 
@@ -66,8 +67,16 @@ class GradientWay:
         return constraint_cost(state.zeta, self.features, self.config.backward)
 
     def solve(self, state: LearnState, on_progress: OnProgress) -> LearnState:
-        """One forward step of the same agent, under a cost or with a bonus."""
+        """One forward step of the same agent, under a cost or with a bonus.
+
+        "Learn π by solving (9)" does not say whether it goes on: where zeta moved far, it may start
+        afresh.
+        """
         number = state.number + 1
+        if self._moved_far(state):
+            key = jax.random.fold_in(self.key_agent, number)
+            fresh = init_agent(generator(key), self.task, self.config.forward)
+            state = dataclasses.replace(state, training=Training(fresh))
         cost: CostFunction | None = self.cost_of(state)
         bonus = None
         if self.to_bonus is not None and cost is not None:
@@ -126,14 +135,25 @@ class GradientWay:
         why = f"{info.updates_made} gradient steps"
         if info.stopped_early:
             why += ", then a KL limit"
+        moved = dataclasses.replace(state, zeta=zeta)
+        pairs = pairs_of(state.samples)
+        before = self.cost_of(state)(pairs.observations, pairs.actions)
+        after = self.cost_of(moved)(pairs.observations, pairs.actions)
+        change = float(np.mean(np.abs(after - before)))
         return dataclasses.replace(
-            state,
-            zeta=zeta,
-            constraint_info=info._asdict(),
+            moved,
+            constraint_info={**info._asdict(), "cost_change": change},
             moved=info.updates_made > 0,
             why=why,
             finished=state.number + 1 >= self.rounds,
         )
+
+    def _moved_far(self, state: LearnState) -> bool:
+        """Zeta's last move changed what the agent did by more than it may."""
+        limit = self.config.restart_above
+        if limit is None or state.constraint_info is None:
+            return False
+        return bool(state.constraint_info.get("cost_change", 0.0) > limit)
 
     def report(self, state: LearnState) -> Round:
         """What the round leaves behind."""

@@ -33,6 +33,7 @@ icrl: learn the constraint an expert was obeying, from its demonstrations.
   icrl suite NAME        make many runs: every method, many seeds
   icrl sweep TASK        try many settings and keep the best, judged without the truth
   icrl report DIR...     tables, figures and a page to open in a browser, from runs
+  icrl paper DIR...      each figure of the paper, ours beside it, and what of it holds here
   icrl render DIR        an animation of a run's policy and its learned cost
   icrl bench throughput  training speed as a share of the physics' own
   icrl demos check PATH  describe demonstrations, and what to be wary of \
@@ -45,8 +46,8 @@ icrl: learn the constraint an expert was obeying, from its demonstrations.
 """
 
 VERBS = (
-    "learn", "transfer", "evaluate", "explain", "collect", "suite", "sweep", "report", "render",
-    "bench", "demos", "export", "relabel", "tasks",
+    "learn", "transfer", "evaluate", "explain", "collect", "suite", "sweep", "report", "paper",
+    "render", "bench", "demos", "export", "relabel", "tasks",
 )  # fmt: skip
 
 

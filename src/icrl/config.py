@@ -254,6 +254,9 @@ class BackwardConfig:
     """Hidden units of zeta."""
     activation: Activation = Activation.tanh
     """Non-linearity of zeta's hidden layers (fidelity F9)."""
+    initial_bias: float = 0.0
+    """Added to the bias of zeta's logit at the start. 0: zeta is about 1/2 everywhere; 2: about
+    0.88, so that little is forbidden before anything was learned."""
     input_clip: float = 20.0
     """Observations are clipped to [-input_clip, input_clip] before zeta sees them;
     actions to their space."""
@@ -311,6 +314,9 @@ class LearnConfig:
     """Fresh agents at the start that know of no constraint, whose out-earning ways are to be
     explained: zeta is then found by search (ours). 0: every sample of every round is evidence, and
     zeta takes gradient steps (the paper's)."""
+    restart_above: float | None = None
+    """The paper's way: the agent starts afresh where zeta's last move changed the cost of its
+    samples by more than this, on average over steps; None: it always goes on."""
     caution: float = 1.0
     """Where a zeta that was found has its wall: 1: as near to demonstrations as held-out ones bear;
     0: only where the evidence went."""
@@ -327,6 +333,12 @@ class LearnConfig:
         require(self.steps >= 1, "steps", self.steps, "an integer >= 1")
         require(self.num_samples >= 1, "num_samples", self.num_samples, "an integer >= 1")
         require(self.scouts >= 0, "scouts", self.scouts, "an integer >= 0")
+        require(
+            self.restart_above is None or self.restart_above >= 0,
+            "restart_above",
+            self.restart_above,
+            "a number >= 0, or None",
+        )
         require(0 <= self.caution <= 1, "caution", self.caution, "a number in [0, 1]")
         names = self.features
         require(names is None or len(names) >= 1, "features", names, "at least one name, or None")

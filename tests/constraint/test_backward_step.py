@@ -263,3 +263,17 @@ def test_bad_data_are_refused_with_the_place() -> None:
         InputError, match=r"samples: 1 values .* first is 'y' in trajectory 2 at step 0"
     ):
         backward_step(state, demos, samples, FEATURES, config)
+
+
+def test_zeta_begins_where_its_bias_says():
+    inputs = np.zeros((1, 2)), np.zeros((1, 1))
+    plain, high = (
+        init_constraint(np.random.default_rng(0), FEATURES, BackwardConfig(initial_bias=bias))
+        for bias in (0.0, 2.0)
+    )
+    for layer, other in zip(plain.params[:-1], high.params[:-1], strict=True):
+        np.testing.assert_array_equal(layer.weight, other.weight)
+    costs = [constraint_cost(state, FEATURES, BackwardConfig())(*inputs) for state in (plain, high)]
+    # σ⁻¹ of the costs differs by the bias: log(c / (1 - c)) = -logit
+    apart = [float(np.log(cost / (1 - cost))[0]) for cost in costs]
+    assert apart[0] - apart[1] == pytest.approx(2.0, abs=1e-4)

@@ -83,7 +83,7 @@ def test_a_method_learns_in_one_way():
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_every_record_says_all_that_is_asked(method):
     assert method.look() == Look(method.name, method.label, method.colour)
-    assert {"default", "paper"} <= set(method.settings)
+    assert {"default", "paper", "authors"} <= set(method.settings)
     assert method.preset("default", "lap-grid").steps > 0
     assert method.learns == (method.presses is not None)
     assert method.needs_demos == method.learns
@@ -104,5 +104,6 @@ def test_how_constraints_press():
 def test_looks_go_by_preset():
     icrl = find_method("icrl")
     assert icrl.look("paper").label == "paper"
+    assert icrl.look("authors") == Look("authors", "ICRL (authors' code)", "#AA4499")
     assert icrl.look("other") == Look("icrl (other)", "icrl (other)")
     assert len({method.colour for method in METHODS.values()}) == len(METHODS)

@@ -4,7 +4,14 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from icrl.tasks.ant import ACTION_NAMES, ant_broken, ant_wall, make_ant, reward
+from icrl.tasks.ant import (
+    ACTION_NAMES,
+    ant_broken,
+    ant_broken_turned,
+    ant_wall,
+    make_ant,
+    reward,
+)
 from icrl.tasks.mujoco_batch import State
 
 
@@ -52,7 +59,7 @@ def test_the_environment_pays_that_reward_on_clipped_actions():
     assert rewards[1] == pytest.approx(16, abs=0.2)
 
 
-@pytest.mark.parametrize("make", [ant_wall, ant_broken])
+@pytest.mark.parametrize("make", [ant_wall, ant_broken, ant_broken_turned])
 def test_the_scenario_describes_its_environment(make):
     scenario = make()
     task = scenario.task
@@ -91,3 +98,30 @@ def test_a_broken_ant_ignores_its_last_four_actions():
         np.testing.assert_array_equal(seen, expected)
         np.testing.assert_array_equal(rewards, expected_rewards)  # dead motors cost nothing
     assert np.abs(actions[:, 4:]).min() > 0
+
+
+def test_a_turned_ant_does_the_same_mirrored_through_the_origin():
+    ahead, turned = make_ant(2, broken=True), make_ant(2, broken=True, backwards=True)
+    ahead.reset(seed=3)
+    turned.reset(seed=3)
+    # the noise of the positions and of the linear velocity is the world's: turn it as well
+    for mirrored in (turned.state.qpos, turned.state.qvel):
+        mirrored[:, :2] *= -1
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        actions = rng.uniform(-1, 1, (2, 8))
+        _, rewards, *_ = turned.step(actions)
+        _, expected, *_ = ahead.step(actions)
+        np.testing.assert_allclose(rewards, expected, atol=1e-6)  # the reward knows no direction
+    there = ahead.state.qpos.copy()
+    there[:, :2] *= -1
+    np.testing.assert_allclose(turned.state.qpos[:, :3], there[:, :3], atol=1e-6)
+    np.testing.assert_allclose(turned.state.qpos[:, 7:], there[:, 7:], atol=1e-6)
+    assert np.abs(there[:, :2]).max() > 0.05
+
+
+def test_both_dead_legs_are_behind_the_torso():
+    model = make_ant(1).model
+    dead = [int(model.actuator_trnid[i, 0]) for i in range(4, 8)]
+    bodies = {int(model.jnt_bodyid[joint]) for joint in dead if "hip" in model.joint(joint).name}
+    assert [model.body_pos[body][0] for body in bodies] == [-0.2, -0.2]

@@ -4,7 +4,13 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from icrl.tasks.cheetah import half_cheetah_wall, make_half_cheetah, reward
+from icrl.tasks.cheetah import (
+    half_cheetah_back,
+    half_cheetah_wall,
+    make_half_cheetah,
+    reward,
+    reward_back,
+)
 from icrl.tasks.mujoco_batch import State
 
 
@@ -87,3 +93,31 @@ def test_reset_noise_has_the_stated_size():
     assert np.abs(env.state.qpos).max() <= 0.1
     assert np.abs(env.state.qpos).max() > 0.099
     assert env.state.qvel.std() == pytest.approx(0.1, abs=0.005)
+
+
+def test_running_backwards_pays_twice_where_it_pulls_through_the_wall():
+    before, after = np.zeros((3, 9)), np.zeros((3, 9))
+    before[:, 0], after[:, 0] = [1.0, 1.0, -3.0], [1.2, 0.8, -3.0]
+    velocities, empty = np.zeros((3, 9)), np.zeros((3, 0))
+    actions = np.array([[1, 1, 0, 0, 0, 0], [0.5] * 6, [0.0] * 6])
+    # 0.2 / 0.05 - 0.1 * 2 = 3.8; 2 * 0.2 / 0.05 - 0.1 * 1.5 = 7.85; 0
+    found = reward_back(State(before, velocities, empty), State(after, velocities, empty), actions)
+    np.testing.assert_allclose(found, [3.8, 7.85, 0.0], atol=1e-12)
+    env = half_cheetah_back().task.make_env(2)
+    env.reset(seed=0)
+    x = env.state.qpos[:, 0].copy()
+    _, rewards, *_ = env.step(np.zeros((2, 6)))
+    velocity = (env.state.qpos[:, 0] - x) / 0.05
+    np.testing.assert_allclose(rewards, np.maximum(velocity, -2 * velocity), atol=1e-12)
+
+
+def test_only_the_reward_differs_from_the_task_that_the_constraint_comes_from():
+    wall, back = half_cheetah_wall(), half_cheetah_back()
+    assert back.task.feature_names == wall.task.feature_names
+    assert (back.violates, back.constraint) == (wall.violates, wall.constraint)
+    first, second = (scenario.task.make_env(2) for scenario in (wall, back))
+    seen, _ = first.reset(seed=4)
+    also, _ = second.reset(seed=4)
+    np.testing.assert_array_equal(seen, also)
+    actions = np.full((2, 6), 0.3)
+    np.testing.assert_array_equal(first.step(actions)[0], second.step(actions)[0])

@@ -84,10 +84,10 @@ class _Loop(NamedTuple):
 def init_constraint(
     rng: np.random.Generator, features: Features, config: BackwardConfig
 ) -> ConstraintState:
-    """A fresh zeta over `features`: about 1/2 everywhere."""
-    params: Params = jax.tree.map(
-        jnp.asarray, init_params(rng, features.num_features, config.hidden)
-    )
+    """A fresh zeta over `features`: about σ(initial_bias) everywhere."""
+    fresh = init_params(rng, features.num_features, config.hidden)
+    last = fresh[-1]._replace(bias=fresh[-1].bias + np.float32(config.initial_bias))
+    params: Params = jax.tree.map(jnp.asarray, (*fresh[:-1], last))
     return ConstraintState(params, _optimizer().init(params), rounds_done=0, updates_done=0)
 
 

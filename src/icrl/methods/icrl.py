@@ -19,6 +19,9 @@ ICRL = Method(
     label="ICRL (ours)",
     summary="a rule found by search, or the paper's gradient steps (preset paper)",
     colour="#0072B2",
-    looks={"paper": Look("paper", "ICRL (paper's settings)", "#D55E00")},
+    looks={
+        "paper": Look("paper", "ICRL (paper's settings)", "#D55E00"),
+        "authors": Look("authors", "ICRL (authors' code)", "#AA4499"),
+    },
     objective=_objective,
 )

@@ -39,7 +39,11 @@ class Look(NamedTuple):
 
 
 def _our_settings() -> dict[str, Settings]:
-    return {"default": presets.default, "paper": presets.paper}
+    return {
+        "default": presets.default,
+        "paper": presets.paper,
+        "authors": presets.authors,
+    }
 
 
 def baseline_settings() -> dict[str, Settings]:
@@ -47,6 +51,7 @@ def baseline_settings() -> dict[str, Settings]:
     return {
         "default": lambda task: presets.baseline(task, "default"),
         "paper": lambda task: presets.baseline(task, "paper"),
+        "authors": lambda task: presets.baseline(task, "authors"),
     }
 
 

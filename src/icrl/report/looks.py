@@ -3,7 +3,7 @@ as methods and suites say them."""
 
 from collections.abc import Iterable
 
-from icrl.experiment.suite.suites import LAGRANGIAN, LONG, METHODS_THAT_TRANSFER, source_of
+from icrl.experiment.suite.suites import FAIR_METHODS, LAGRANGIAN, LONG, source_of
 from icrl.methods.icrl import ICRL
 from icrl.methods.record import Look
 from icrl.methods.registry import METHODS, REFERENCES, find_method, is_known
@@ -24,7 +24,7 @@ def _known() -> dict[str, Look]:
         if method is ICRL:
             looks.append(LONG)
         looks += method.looks.values()
-    looks += [source_of(method) for method in METHODS.values() if method in METHODS_THAT_TRANSFER]
+    looks += [source_of(method, preset) for method, preset in FAIR_METHODS]
     looks.append(LAGRANGIAN)
     looks += [agent.look() for agent in REFERENCES]
     return {look.label: look for look in looks}

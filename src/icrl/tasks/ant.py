@@ -1,12 +1,19 @@
 """Ant and the wall, and the Ant with two dead legs to which its constraint is transferred
-(paper, sections 4 and 5)."""
+(paper, sections 4 and 5); ours is the one that starts with its back to where it walks."""
 
 import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from icrl.tasks import truth
-from icrl.tasks.mujoco_batch import MujocoBatchEnv, State, gymnasium_model, noisy_start, observe_all
+from icrl.tasks.mujoco_batch import (
+    InitialState,
+    MujocoBatchEnv,
+    State,
+    gymnasium_model,
+    noisy_start,
+    observe_all,
+)
 from icrl.tasks.mujoco_render import Camera, add_wall
 from icrl.tasks.task import Scenario, Task
 from icrl.types import FloatArray
@@ -44,22 +51,43 @@ def break_two_legs(actions: FloatArray) -> FloatArray:
     return applied
 
 
+def turned(start: InitialState) -> InitialState:
+    """The same starts, turned about the vertical by half a turn: q' = (0, 0, 0, 1) q.
+
+    (qw, qx, qy, qz) -> (−qz, −qy, qx, qw). The ground is flat and the reward knows no direction, so
+    whatever a body does from the one start it can do mirrored through the origin from the other.
+    """
+
+    def initial_state(rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        qpos, qvel = start(rng)
+        w, x, y, z = qpos[3:7]
+        qpos[3:7] = (-z, -y, x, w)
+        return qpos, qvel
+
+    return initial_state
+
+
 def make_ant(
     num_envs: int,
     *,
     broken: bool = False,
+    backwards: bool = False,
     num_threads: int | None = None,
     autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
     horizon: int = HORIZON,
 ) -> MujocoBatchEnv:
-    """Ants on Gymnasium's own model; the observation is all of qpos (x, y first) and qvel."""
+    """Ants on Gymnasium's own model; the observation is all of qpos (x, y first) and qvel.
+
+    backwards: they start turned by half a turn.
+    """
     model = gymnasium_model("ant.xml")
+    start = noisy_start(model, 0.1)
     return MujocoBatchEnv(
         model,
         num_envs,
         observe=observe_all,
         reward=reward,
-        initial_state=noisy_start(model, 0.1),
+        initial_state=turned(start) if backwards else start,
         control=break_two_legs if broken else None,
         frame_skip=FRAME_SKIP,
         horizon=horizon,
@@ -72,21 +100,51 @@ def make_ant(
 
 def ant_wall() -> Scenario:
     """The scenario `ant-wall`."""
-    return _scenario("ant-wall", False, "Ant, paid for its distance from the origin.")
+    return _scenario(
+        "ant-wall",
+        "Ant, paid for its distance from the origin.",
+        demos="ant-wall.npz",
+    )
 
 
 def ant_broken() -> Scenario:
     """The scenario `ant-broken`."""
     return _scenario(
-        "ant-broken", True, "Ant with two dead legs, paid for its distance from the origin."
+        "ant-broken",
+        "Ant with two dead legs, paid for its distance from the origin.",
+        broken=True,
     )
 
 
-def _scenario(name: str, broken: bool, description: str) -> Scenario:
+def ant_broken_turned() -> Scenario:
+    """The scenario `ant-broken-turned`, which is ours: body, reward and wall of `ant-broken`.
+
+    Both dead legs are behind the torso, so this body walks the way it looks. In `ant-broken` that
+    is away from the wall, and nobody needs to know of it; here it is through the wall.
+    """
+    return _scenario(
+        "ant-broken-turned",
+        "Ant with two dead legs that starts facing left, paid for its distance from the origin.",
+        broken=True,
+        backwards=True,
+    )
+
+
+def _scenario(
+    name: str,
+    description: str,
+    *,
+    broken: bool = False,
+    backwards: bool = False,
+    demos: str | None = None,
+) -> Scenario:
     task = Task(
         name=name,
         make_env=lambda num_envs: make_ant(
-            num_envs, broken=broken, autoreset_mode=AutoresetMode.DISABLED
+            num_envs,
+            broken=broken,
+            backwards=backwards,
+            autoreset_mode=AutoresetMode.DISABLED,
         ),
         observation_space=gym.spaces.Box(-np.inf, np.inf, (len(OBSERVATION_NAMES),), np.float32),
         action_space=gym.spaces.Box(-1.0, 1.0, (len(ACTION_NAMES),), np.float32),
@@ -95,10 +153,6 @@ def _scenario(name: str, broken: bool, description: str) -> Scenario:
         horizon=HORIZON,
         description=description,
     )
-    if broken:
-        demos = None
-    else:
-        demos = "ant-wall.npz"
     return Scenario(
         task=task, violates=truth.ant_wall, constraint="x <= -3 is forbidden", demos=demos
     )

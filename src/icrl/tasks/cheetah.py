@@ -1,12 +1,19 @@
 """HalfCheetah and the wall: the nearer, easier way to run is backwards,
-and it is forbidden (paper, section 4)."""
+and it is forbidden (paper, section 4). In a transfer of ours it also pays twice."""
 
 import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from icrl.tasks import truth
-from icrl.tasks.mujoco_batch import MujocoBatchEnv, State, gymnasium_model, noisy_start, observe_all
+from icrl.tasks.mujoco_batch import (
+    MujocoBatchEnv,
+    Reward,
+    State,
+    gymnasium_model,
+    noisy_start,
+    observe_all,
+)
 from icrl.tasks.mujoco_render import Camera, add_wall
 from icrl.tasks.task import Scenario, Task
 from icrl.types import FloatArray
@@ -15,6 +22,8 @@ FRAME_SKIP = 5
 DT = 0.05
 """Seconds per step: five physics steps of 0.01 s."""
 HORIZON = 1000
+BACKWARDS_PAYS = 2.0
+"""In `half-cheetah-back`, in units of what running forwards pays."""
 JOINTS = ("back_thigh", "back_shin", "back_foot", "front_thigh", "front_shin", "front_foot")
 OBSERVATION_NAMES = (
     "x",
@@ -38,9 +47,20 @@ def reward(before: State, after: State, actions: FloatArray) -> FloatArray:
     return np.asarray(speed - 0.1 * np.einsum("ea,ea->e", actions, actions))
 
 
+def reward_back(before: State, after: State, actions: FloatArray) -> FloatArray:
+    """r = max(v, −2 v) − 0.1 |a|², v = (x' − x) / dt: running backwards pays twice.
+
+    States [E, ...], actions [E, 6] -> [E].
+    """
+    velocity = (after.qpos[:, 0] - before.qpos[:, 0]) / DT
+    effort = 0.1 * np.einsum("ea,ea->e", actions, actions)
+    return np.asarray(np.maximum(velocity, -BACKWARDS_PAYS * velocity) - effort)
+
+
 def make_half_cheetah(
     num_envs: int,
     *,
+    reward: Reward = reward,
     num_threads: int | None = None,
     autoreset_mode: AutoresetMode = AutoresetMode.SAME_STEP,
     horizon: int = HORIZON,
@@ -64,21 +84,40 @@ def make_half_cheetah(
 
 def half_cheetah_wall() -> Scenario:
     """The scenario `half-cheetah-wall`."""
+    return _scenario(
+        "half-cheetah-wall",
+        "HalfCheetah, paid for speed in either direction.",
+        reward,
+        demos="half-cheetah-wall.npz",
+    )
+
+
+def half_cheetah_back() -> Scenario:
+    """The scenario `half-cheetah-back`, which is ours: the same body and wall, another reward,
+    and it pulls through the wall."""
+    return _scenario(
+        "half-cheetah-back",
+        "HalfCheetah, paid for speed, and twice for running backwards.",
+        reward_back,
+    )
+
+
+def _scenario(name: str, description: str, pays: Reward, demos: str | None = None) -> Scenario:
     task = Task(
-        name="half-cheetah-wall",
+        name=name,
         make_env=lambda num_envs: make_half_cheetah(
-            num_envs, autoreset_mode=AutoresetMode.DISABLED
+            num_envs, reward=pays, autoreset_mode=AutoresetMode.DISABLED
         ),
         observation_space=gym.spaces.Box(-np.inf, np.inf, (len(OBSERVATION_NAMES),), np.float32),
         action_space=gym.spaces.Box(-1.0, 1.0, (len(ACTION_NAMES),), np.float32),
         observation_names=OBSERVATION_NAMES,
         action_names=ACTION_NAMES,
         horizon=HORIZON,
-        description="HalfCheetah, paid for speed in either direction.",
+        description=description,
     )
     return Scenario(
         task=task,
         violates=truth.half_cheetah_wall,
         constraint="x <= -3 is forbidden",
-        demos="half-cheetah-wall.npz",
+        demos=demos,
     )

@@ -17,7 +17,9 @@ SCENARIOS: dict[str, str] = {
     "bridges": "icrl.tasks.bridges:bridges",
     "half-cheetah-wall": "icrl.tasks.cheetah:half_cheetah_wall",
     "ant-wall": "icrl.tasks.ant:ant_wall",
+    "half-cheetah-back": "icrl.tasks.cheetah:half_cheetah_back",
     "ant-broken": "icrl.tasks.ant:ant_broken",
+    "ant-broken-turned": "icrl.tasks.ant:ant_broken_turned",
     "point": "icrl.tasks.point:point",
     **{FAMILY + name: "icrl.tasks.shapes.scenarios:make_shape" for name in NAMES},
 }

@@ -31,7 +31,8 @@ class LearnArgs:
     or module:function that makes an environment of yours."""
     method: Annotated[str, tyro.conf.arg(help=help_text())] = ICRL.name
     preset: str = "default"
-    """Settings to start from: default (ours) or paper (the paper's table)."""
+    """Settings to start from: default (ours), paper (the paper's table) or authors
+    (what the authors' public code does)."""
     demos: str | None = None
     """Demonstrations: a file, a folder or a Minari id; None: the ones that ship with the task."""
     seed: int = 0

@@ -22,8 +22,10 @@ class SuiteArgs:
 
     name: Positional[str]
     """lap-grid, lap-grid-long, half-cheetah, ant, transfer-point, transfer-ant-broken,
-    ablation-half-cheetah, ablation-half-cheetah-short or shapes; or a suite of your own, a
-    file my-suite.toml."""
+    transfer-ant-broken-turned, transfer-half-cheetah-back, ablation-half-cheetah,
+    ablation-half-cheetah-short or shapes; fair-lap-grid, fair-half-cheetah, fair-ant,
+    fair-transfer-point, fair-transfer-ant-broken (docs/fair.md); or a suite of your own, a file
+    my-suite.toml."""
     only: tuple[str, ...] = ()
     """Labels of the entries to run, e.g. icrl paper
     (and those whose constraints they need); none: all."""

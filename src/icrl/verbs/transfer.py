@@ -41,7 +41,8 @@ class TransferArgs:
         ),
     ] = None
     preset: str = "default"
-    """Settings of the agent to start from: default (ours) or paper (the paper's table)."""
+    """Settings of the agent to start from: default (ours), paper (the paper's table) or authors
+    (what the authors' public code does)."""
     demos: str | None = None
     """Demonstrations of an expert on this task, to compare with;
     None: the ones that ship with it, if any do."""

@@ -213,6 +213,68 @@ def test_ant_is_not_learned_twice(tmp_path):
     }
 
 
+FAIR = {
+    "icrl": ("icrl", "default"),
+    "paper": ("icrl", "paper"),
+    "authors": ("icrl", "authors"),
+    "binary-classifier": ("binary-classifier", "default"),
+    "gail-constraint": ("gail-constraint", "default"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "task", "features"),
+    [
+        ("fair-transfer-point", "ant-wall", "point", ("x", "y")),
+        ("fair-transfer-ant-broken", "ant-wall", "ant-broken", None),
+        ("transfer-ant-broken-turned", "ant-wall", "ant-broken-turned", None),
+        ("transfer-half-cheetah-back", "half-cheetah-wall", "half-cheetah-back", None),
+    ],
+)
+def test_everybodys_constraint_is_transferred(name, source, task, features, tmp_path):
+    runs = expand(find_suite(name), tmp_path / name)
+    specs = {run.spec.label: run.spec for run in runs}
+    for label, (method, given) in FAIR.items():
+        learned = specs[f"source-{label}"]
+        assert (learned.task, learned.method, learned.preset) == (source, method, given)
+        assert learned.config == replace(preset(given, source, method), features=features)
+        assert (specs[label].task, specs[label].preset) == (task, given)
+        assert specs[label].config == forward_alone(preset(given, task, method))
+    assert {label: specs[label].config.steps for label in ("nominal", "expert")} == dict.fromkeys(
+        ("nominal", "expert"), preset("default", task).steps
+    )
+    assert {run.spec.seed for run in runs} == set(range(5))
+    assert len(runs) == (5 + 5 + 3) * 5
+
+
+@pytest.mark.parametrize(
+    ("lender", "names"),
+    [
+        ("fair-ant", ("fair-transfer-ant-broken", "transfer-ant-broken-turned")),
+        ("fair-half-cheetah", ("transfer-half-cheetah-back",)),
+    ],
+)
+def test_what_the_fair_comparison_learned_is_transferred_and_not_learned_again(
+    lender, names, tmp_path
+):
+    for run in expand(find_suite(lender), tmp_path / lender):
+        run.directory.mkdir(parents=True)
+        finished_run(run)
+    for name in names:
+        runs = expand(find_suite(name), tmp_path / name)
+        assert not [run for run in runs if run.spec.label.startswith("source-")]
+        for run in runs:
+            if run.spec.label in FAIR:
+                made = tmp_path / lender / f"{run.spec.label}-seed{run.spec.seed}"
+                assert run.spec.constraint == str(made)
+
+
+def test_the_experts_are_trained_as_long_as_the_agents(tmp_path):
+    for name in ("fair-lap-grid", "fair-half-cheetah", "fair-ant"):
+        specs = {run.spec.label: run.spec for run in expand(find_suite(name), tmp_path / name)}
+        assert specs["expert"].config.steps == specs["icrl"].config.steps
+
+
 def test_the_ablation_has_sixteen_cells_each_with_its_switches():
     base = preset("paper", "half-cheetah-wall").backward
     specs = {

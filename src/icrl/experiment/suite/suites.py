@@ -23,9 +23,10 @@ LONG = Look(f"{ICRL.name}-long", f"{ICRL.label}, 3x steps", ICRL.colour)
 LAGRANGIAN = Look(f"{ICRL.name}-lagrangian", "ICRL's ζ, Lagrangian agent", "#56B4E9")
 
 
-def source_of(method: Method) -> Look:
+def source_of(method: Method, preset: str = "default") -> Look:
     """The runs in which a method learns what is then transferred."""
-    return Look(f"source-{method.name}", f"{method.label}, source of a transfer", method.colour)
+    look = method.look(preset)
+    return Look(f"source-{look.label}", f"{look.name}, source of a transfer", look.colour)
 
 
 def _entry(method: Method, task: str, seeds: int, preset: str = "default") -> Entry:
@@ -86,7 +87,22 @@ def ant() -> Suite:
 METHODS_THAT_TRANSFER = (ICRL, BINARY_CLASSIFIER, GAIL_CONSTRAINT)
 
 
-def _transfers(task: str, seeds: int) -> tuple[Entry, ...]:
+FAIR_METHODS = (
+    (ICRL, "default"),
+    (ICRL, "paper"),
+    (ICRL, "authors"),
+    (BINARY_CLASSIFIER, "default"),
+    (GAIL_CONSTRAINT, "default"),
+)
+"""(method, preset): ours, the paper's algorithm, what its authors' code does, both baselines."""
+DEFAULTS_THAT_TRANSFER = tuple((method, "default") for method in METHODS_THAT_TRANSFER)
+
+
+def _transfers(
+    task: str,
+    seeds: int,
+    methods: tuple[tuple[Method, str], ...] = DEFAULTS_THAT_TRANSFER,
+) -> tuple[Entry, ...]:
     """Each method's constraint, seed by seed, on another body,
     between the agents that know all and nothing of it.
 
@@ -94,8 +110,12 @@ def _transfers(task: str, seeds: int) -> tuple[Entry, ...]:
     what is the constraint's doing, what the agent's?
     """
     kept = tuple(
-        replace(_entry(method, task, seeds), source=source_of(method).label, change=forward_alone)
-        for method in METHODS_THAT_TRANSFER
+        replace(
+            _entry(method, task, seeds, preset),
+            source=source_of(method, preset).label,
+            change=forward_alone,
+        )
+        for method, preset in methods
     )
     references = tuple(
         replace(_entry(agent, task, seeds), change=forward_alone)
@@ -146,6 +166,116 @@ def transfer_ant_broken() -> Suite:
         name="transfer-ant-broken",
         purpose="the Ant's constraint on an Ant with two dead legs",
         entries=sources + _transfers("ant-broken", 3),
+    )
+
+
+def _fair_comparison(task: str, icrl: int = 5) -> tuple[Entry, ...]:
+    """Everybody on a task: five seeds, `icrl` of ours and the paper's; and five experts that are
+    trained as long as the agents, for a ratio above 1 must not come from a weak expert."""
+    seeds = {"default": icrl, "paper": icrl}
+    learned = tuple(
+        _entry(method, task, seeds.get(preset, 5) if method is ICRL else 5, preset)
+        for method, preset in FAIR_METHODS
+    )
+    references = tuple(
+        replace(_entry(agent, task, 5), change=forward_alone)
+        for agent in (EXPERT_AGENT, NOMINAL_AGENT)
+    )
+    return learned + references
+
+
+def fair_lap_grid() -> Suite:
+    """The paper's Figure 3, first column."""
+    return Suite(
+        name="fair-lap-grid",
+        purpose="LapGridWorld, everybody, the same experts",
+        entries=_fair_comparison("lap-grid"),
+    )
+
+
+def fair_half_cheetah() -> Suite:
+    """The paper's Figure 3, second column; ten seeds of ours and the paper's, as it has."""
+    return Suite(
+        name="fair-half-cheetah",
+        purpose="HalfCheetah, everybody, the same experts",
+        entries=_fair_comparison("half-cheetah-wall", 10),
+    )
+
+
+def fair_ant() -> Suite:
+    """The paper's Figure 3, third column."""
+    return Suite(
+        name="fair-ant",
+        purpose="Ant, everybody, the same experts",
+        entries=_fair_comparison("ant-wall"),
+    )
+
+
+def _only_positions(config: LearnConfig) -> LearnConfig:
+    """A constraint over x and y, learned in as many steps as any other."""
+    return replace(config, features=("x", "y"))
+
+
+def fair_transfer_point() -> Suite:
+    """The paper's Figure 4, first column: everybody's constraint over (x, y), learned here."""
+    sources = tuple(
+        replace(
+            _entry(method, "ant-wall", 5, preset),
+            label=source_of(method, preset).label,
+            change=_only_positions,
+        )
+        for method, preset in FAIR_METHODS
+    )
+    return Suite(
+        name="fair-transfer-point",
+        purpose="everybody's constraint over the Ant's (x, y) on Point",
+        entries=sources + _transfers("point", 5, FAIR_METHODS),
+    )
+
+
+def _borrowing_transfer(name: str, purpose: str, source: str, lender: str, task: str) -> Suite:
+    """Everybody's constraint from the suite `lender`, where that has been run, on another task."""
+    sources = tuple(
+        replace(
+            _entry(method, source, 5, preset),
+            label=source_of(method, preset).label,
+            borrow=f"{lender}/{method.look(preset).label}",
+        )
+        for method, preset in FAIR_METHODS
+    )
+    return Suite(name=name, purpose=purpose, entries=sources + _transfers(task, 5, FAIR_METHODS))
+
+
+def fair_transfer_ant_broken() -> Suite:
+    """The paper's Figure 4, second column."""
+    return _borrowing_transfer(
+        name="fair-transfer-ant-broken",
+        purpose="everybody's constraint of the Ant on an Ant with two dead legs",
+        source="ant-wall",
+        lender="fair-ant",
+        task="ant-broken",
+    )
+
+
+def transfer_ant_broken_turned() -> Suite:
+    """Ours: the same, but who knows nothing of the wall walks through it."""
+    return _borrowing_transfer(
+        name="transfer-ant-broken-turned",
+        purpose="everybody's constraint of the Ant on a broken Ant that starts facing the wall",
+        source="ant-wall",
+        lender="fair-ant",
+        task="ant-broken-turned",
+    )
+
+
+def transfer_half_cheetah_back() -> Suite:
+    """Ours: the same body, a reward that pulls through the wall."""
+    return _borrowing_transfer(
+        name="transfer-half-cheetah-back",
+        purpose="everybody's constraint of the HalfCheetah where running backwards pays twice",
+        source="half-cheetah-wall",
+        lender="fair-half-cheetah",
+        task="half-cheetah-back",
     )
 
 
@@ -240,6 +370,13 @@ SUITES: dict[str, Callable[[], Suite]] = {
     "ant": ant,
     "transfer-point": transfer_point,
     "transfer-ant-broken": transfer_ant_broken,
+    "transfer-ant-broken-turned": transfer_ant_broken_turned,
+    "transfer-half-cheetah-back": transfer_half_cheetah_back,
+    "fair-lap-grid": fair_lap_grid,
+    "fair-half-cheetah": fair_half_cheetah,
+    "fair-ant": fair_ant,
+    "fair-transfer-point": fair_transfer_point,
+    "fair-transfer-ant-broken": fair_transfer_ant_broken,
     "ablation-half-cheetah": ablation_half_cheetah,
     "ablation-half-cheetah-short": ablation_half_cheetah_short,
     "shapes": shapes,

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from icrl.config import LearnConfig
+from icrl.constraint.backward_step import check_limits
 from icrl.demos.dataset import Demonstrations
 from icrl.demos.formats import load_demos, save_demos
 from icrl.errors import InputError
@@ -65,6 +66,8 @@ class Sweep:
     """`no-truth` or `truth`."""
     engine: Engine = run_jobs
     """Where runs run."""
+    first_seed: int = 0
+    """Of the runs of a trial: first_seed, first_seed + 1, ..."""
 
 
 def open_study(directory: Path, seed: int = 0) -> Any:
@@ -186,9 +189,10 @@ def best_config(sweep: Sweep, study: Any) -> LearnConfig:
     return sweep.space.config_of(sweep.spec.config, values)
 
 
-def trial_runs(directory: Path, number: int, seeds: int) -> list[Path]:
-    """The run directories of a trial, one per seed."""
-    return [directory / f"trial-{number:04d}" / f"seed-{seed}" for seed in range(seeds)]
+def trial_runs(sweep: Sweep, number: int) -> dict[int, Path]:
+    """The run directories of a trial, by seed."""
+    seeds = range(sweep.first_seed, sweep.first_seed + sweep.seeds)
+    return {seed: sweep.directory / f"trial-{number:04d}" / f"seed-{seed}" for seed in seeds}
 
 
 def _done_states() -> tuple[Any, ...]:
@@ -205,6 +209,7 @@ def _remember(sweep: Sweep) -> None:
             "method": sweep.spec.method,
             "preset": sweep.spec.preset,
             "seeds": sweep.seeds,
+            "first_seed": sweep.first_seed,
             "objective": sweep.objective,
             "dimensions": [d._asdict() for d in sweep.space.dimensions],
             "fixed": sweep.space.fixed,
@@ -212,7 +217,7 @@ def _remember(sweep: Sweep) -> None:
     )
     path = sweep.directory / SWEEP
     if path.exists():
-        before = read_json(path)
+        before = {"first_seed": 0} | read_json(path)  # older sweeps do not say it
         changed = [name for name in kept if before.get(name) != kept[name]]
         if changed:
             raise InputError(
@@ -247,19 +252,22 @@ def _try(sweep: Sweep, trial: Any, stopping: threading.Event) -> float:
         values = {dimension.name: dimension.suggest(trial) for dimension in sweep.space.dimensions}
         config = sweep.space.config_of(sweep.spec.config, values)
         rounds = num_rounds(sweep.scenario.task, config)
+        if config.scouts == 0:
+            check_limits(config.backward, config.num_samples, sweep.scenario.task.horizon)
     except (
         InputError
     ) as error:  # settings that do not fit together: no more is to be learned from them
         trial.set_user_attr("error", str(error))
         raise optuna.TrialPruned(str(error)) from error
-    runs = trial_runs(sweep.directory, trial.number, sweep.seeds)
+    by_seed = trial_runs(sweep, trial.number)
+    runs = list(by_seed.values())
     held_out = load_demos(sweep.directory / _HELD_OUT)
     expert_return = None
     if held_out.has_rewards:
         expert_return = float(held_out.trajectories.returns.mean())
     watcher = _Watcher(trial, runs, rounds, expert_return, stopping)
     make_folder(runs[0].parent)
-    sweep.engine([_job(sweep, config, run, seed) for seed, run in enumerate(runs)], 1, watcher)
+    sweep.engine([_job(sweep, config, run, seed) for seed, run in by_seed.items()], 1, watcher)
     if watcher.failed is not None:
         trial.set_user_attr("error", watcher.failed)
         raise optuna.TrialPruned(watcher.failed)

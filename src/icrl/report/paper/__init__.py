@@ -1,0 +1,1 @@
+"""The paper's figures and tables, ours beside them: `icrl paper`."""
