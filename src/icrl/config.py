@@ -6,6 +6,7 @@ those of our tasks and of the paper's table live in `presets.py`.
 """
 
 import enum
+import math
 from dataclasses import dataclass, field
 
 from icrl.errors import InputError
@@ -288,6 +289,9 @@ class BackwardConfig:
             "backward.hidden",
             self.hidden,
             "one or more sizes >= 1",
+        )
+        require(
+            abs(self.initial_bias) < math.inf, "backward.initial_bias", self.initial_bias, "a number"
         )
         require(self.input_clip > 0, "backward.input_clip", self.input_clip, "a number > 0")
         require(self.sparsity >= 0, "backward.sparsity", self.sparsity, "a number >= 0")
