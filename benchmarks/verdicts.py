@@ -17,7 +17,7 @@ Other seeds are no help: where there are any,
 their ζ is sabotaged in the same way, so that they agree.
 
 By the truth, on all recorded pairs, a ζ is right (hit rate >= 0.9, false alarms <= 0.1, and it
-touches at most a tenth of the demonstrations, all of which are lawful; where nothing is forbidden:
+touches at most a tenth of the demonstrations, which are all feasible; where nothing is forbidden:
 false alarms <= 0.01), wrong (hits < 0.75 or false alarms > 0.25; where nothing is forbidden: >
 0.05) or between.
 
@@ -297,7 +297,7 @@ def write_case(run: Run, constraint: LearnedConstraint, folder: Path) -> Path:
 
 
 def truth_of(hit: float | None, false_alarms: float | None, touched: float) -> str:
-    """right, wrong or between; `touched`: the share of lawful demonstrations
+    """right, wrong or between; `touched`: the share of feasible demonstrations
     that ζ forbids a part of."""
     alarms = false_alarms or 0.0
     if hit is None:

@@ -56,5 +56,5 @@ if __name__ == "__main__":
     constraint = learn()
     constraint.save("acrobot_constraint")
     print("without the constraint:", judge(train(lambda: gym.make(ENV))))
-    lawful = train(lambda: icrl.PenalisedReward(gym.make(ENV), constraint, weight=2.0, hard=True))
-    print("under the constraint:  ", judge(lawful))
+    feasible = train(lambda: icrl.PenalisedReward(gym.make(ENV), constraint, weight=2.0, hard=True))
+    print("under the constraint:  ", judge(feasible))

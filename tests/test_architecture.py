@@ -195,7 +195,7 @@ def test_imports_point_downwards():
 
 
 @pytest.mark.parametrize(
-    ("importer", "imported", "lawful"),
+    ("importer", "imported", "allowed"),
     [
         ("icrl.agent.state", "icrl.constraint.network", False),
         ("icrl.constraint.network", "icrl.agent.state", False),
@@ -215,8 +215,8 @@ def test_imports_point_downwards():
         ("icrl.tasks.task", "icrl.agent.state", False),
     ],
 )
-def test_the_law_itself(importer, imported, lawful):
-    assert law_abiding(importer, imported) is lawful
+def test_the_law_itself(importer, imported, allowed):
+    assert law_abiding(importer, imported) is allowed
 
 
 def test_agent_and_constraint_never_meet():
@@ -308,7 +308,7 @@ def test_the_name_of_a_method_stands_in_one_file():
 COURT = re.compile(
     r"\b(lawful|unlawful|convict|acquit|innocen|presum|dismiss|guilt)\w*", re.IGNORECASE
 )
-TO_FOLLOW = {"agent", "by_search", "evidence", "search", "state"}
+TO_FOLLOW = {"by_search"}
 """Rooms that are being written anew."""
 RECORDS = {"decisions", "collapse.md"}
 """Pages that say what was done, in the words of then."""

@@ -21,10 +21,10 @@ def episodes(n, length, width=3, discrete=False, seed=0):
     )
 
 
-def record(parts, guilty=(0,)):
+def record(parts, evidence=(0,)):
     recorder = VisitRecorder()
     for number, part in parts:
-        recorder.add(part, number, np.full(part.num_trajectories, float(number in guilty)))
+        recorder.add(part, number, np.full(part.num_trajectories, float(number in evidence)))
     return recorder.visited()
 
 

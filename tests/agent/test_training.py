@@ -95,12 +95,12 @@ def test_two_good_measurements_in_a_row_make_it_done_and_the_tail_ends_it():
     goal = Goal(least_return=5.0)
     good = Measurement(6.0, 0.0)
     poor = Measurement(4.0, 0.0)
-    unlawful = Measurement(9.0, 0.1)
+    infeasible = Measurement(9.0, 0.1)
     state = Training(AGENT, steps=100)
     state = judged_training(state, good, goal, 10_000, CONFIG)
     assert (state.passes, state.done_at) == (1, None)
     assert judged_training(state, poor, goal, 10_000, CONFIG).passes == 0
-    assert judged_training(state, unlawful, goal, 10_000, CONFIG).passes == 0
+    assert judged_training(state, infeasible, goal, 10_000, CONFIG).passes == 0
     state = judged_training(state, good, goal, 10_000, CONFIG)
     assert (state.passes, state.done_at, state.finished) == (2, 100, False)
     assert judged_training(state._replace(steps=200), poor, goal, 10_000, CONFIG).finished
