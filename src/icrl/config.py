@@ -291,7 +291,10 @@ class BackwardConfig:
             "one or more sizes >= 1",
         )
         require(
-            abs(self.initial_bias) < math.inf, "backward.initial_bias", self.initial_bias, "a number"
+            abs(self.initial_bias) < math.inf,
+            "backward.initial_bias",
+            self.initial_bias,
+            "a number",
         )
         require(self.input_clip > 0, "backward.input_clip", self.input_clip, "a number > 0")
         require(self.sparsity >= 0, "backward.sparsity", self.sparsity, "a number >= 0")

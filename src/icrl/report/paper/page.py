@@ -58,8 +58,11 @@ def paper_page(found: Found, out: Path, command: str) -> str:
         _wrapped(
             "For whoever holds the paper and asks which of its figures can be made here. Written "
             "by the command at the end, from runs; nothing is typed in but the paper's own values, "
-            "which were read off its figures (to about 3 %). Returns depend on the physics engine: "
-            "compare shares of the expert's return, not returns. What `paper`, `authors` and ours "
+            "which were read off its figures (to about 3 %)."
+        ),
+        _wrapped(
+            "Returns depend on the physics engine: compare shares of the expert's return, not "
+            "returns. What `paper`, `authors` and ours "
             "are, and in what they differ: [fidelity.md](fidelity.md); of which commits the runs "
             "are: [results](../results/README.md). What has no runs yet says so. Figure 2 shows "
             "the environments (`icrl tasks`)."
@@ -69,7 +72,10 @@ def paper_page(found: Found, out: Path, command: str) -> str:
             f"Each sentence is a rule: expert level is {EXPERT_LEVEL} of the expert's return (the "
             f"paper calls 0.82 so), no violations a rate of at most {NO_VIOLATIONS} on every seed, "
             f"alike means within {ALIKE} of the expert's return; with fewer than {FEWEST_SEEDS} "
-            "seeds nothing is said. The column *paper* is the same number in the paper's own "
+            "seeds nothing is said."
+        ),
+        _wrapped(
+            "The column *paper* is the same number in the paper's own "
             "figure, which does not always bear the sentence out. Sentences under *ours* are no "
             "part of the paper."
         ),
