@@ -59,17 +59,17 @@ def _damaged() -> str:
 def _steady() -> str:
     """Memory since runs copy the pairs that they keep; where nobody has measured that, as it was before."""
     path = "reliability/memory-lap-grid.json"
-    when = "Since runs copy the pairs that they keep,"
+    when, since = "Since runs copy the pairs that they keep,", ""
     if not (RESULTS / path).exists():
         path = "reliability/memory-lap-grid-before.json"
-        when = "Before runs copied the pairs that they keep,"
+        when, since = "Before runs copied the pairs that they keep,", "It has not been measured since."
     found = _read(path)
     return _wrapped(
         f"{when} memory grew by {found['growth_share_since']:.1%} over {found['steps'] / 1e6:.1f}M steps",
         f"of `lap-grid` after the first tenth, from {found['megabytes_after_a_tenth']:.0f} to",
         f"{found['most_megabytes_since']:.0f} MB; descriptors were {found['descriptors_after_a_tenth']} there and",
         f"{found['descriptors_at_the_last_round']} at the end, and {found['processes_left_after_its_end']} processes",
-        "were left.",
+        f"were left. {since}",
     )
 
 
