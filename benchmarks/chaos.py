@@ -14,8 +14,8 @@ begins after Python's imports, in a fork of this process (which has never starte
 command, and several times as many kills in an hour.
 
 With `--worker` lives are those of a suite's worker, which draws no pictures:
-`python -m icrl.experiment.engine.worker DIR`, always the same. The file is brought up to date
-after every run.
+`python -m icrl.experiment.engine.worker DIR`, always the same. The file is brought up to date after
+every run; with `--go-on` its counts are added to, until there are so many kills.
 """
 
 import argparse
@@ -407,6 +407,25 @@ def report(chaos: Chaos, seconds: float, command: str) -> dict[str, Any]:
     }
 
 
+NO_COUNTS = ("command", "kind", "median seconds from start to first round", "seconds", "problems")
+
+
+def go_on(chaos: Chaos, path: Path) -> float:
+    """Take over what an earlier start of the same kind has counted;
+    returns the seconds that it took.
+    """
+    if not path.exists():
+        return 0.0
+    before = json.loads(path.read_text())
+    if before["kind"] != chaos.kind:
+        raise SystemExit(f"{path} counts kills of {before['kind']}.")
+    chaos.problems += before["problems"]
+    chaos.counts.update(
+        {key: n for key, n in before.items() if key not in NO_COUNTS and not isinstance(n, bool)}
+    )
+    return float(before["seconds"])
+
+
 def preload() -> None:
     """Import what a life needs, so that forks need not."""
     reports = (
@@ -435,15 +454,16 @@ def main(
         "--seconds", type=float, default=1e9, help="begin no further run after so long"
     )
     parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("--go-on", action="store_true", help="add to the counts in --out")
     args = parser.parse_args(arguments)
     if args.fork and args.kind != "suite":
-        # JAX reads its settings when it is imported: begin again
-        if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        if (
+            "JAX_COMPILATION_CACHE_DIR" not in os.environ
+        ):  # JAX reads its settings when it is imported: begin again
             os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
             configure_jax()
             os.execv(sys.executable, [sys.executable, *sys.argv])
         preload()
-    rng = random.Random(args.seed)
     command = "python benchmarks/chaos.py " + " ".join(
         sys.argv[1:] if arguments is None else arguments
     )
@@ -451,13 +471,19 @@ def main(
     kinds = RUNS.get(args.kind, [SUITE])
     with tempfile.TemporaryDirectory(prefix="icrl-chaos-") as folder:
         suite = args.kind == "suite"
+        rng = random.Random(args.seed)
         chaos = Chaos(
             args.kind, rng, args.fork and not suite, args.worker and not suite, Path(folder)
         )
+        earlier = 0.0
+        found: dict[str, Any] = {"problems": chaos.problems}
+        if args.go_on and args.out is not None:
+            earlier = go_on(chaos, args.out)
+            rng.seed(args.seed + 1_000_003 * chaos.counts["runs"])
         while chaos.counts["kills"] < args.kills and time.monotonic() - began < args.seconds:
             words = kinds[chaos.counts["runs"] % len(kinds)]
             chaos.disturb(words, min(rng.randint(1, args.each), args.kills - chaos.counts["kills"]))
-            found = report(chaos, time.monotonic() - began, command)
+            found = report(chaos, earlier + time.monotonic() - began, command)
             if args.out is not None:
                 args.out.parent.mkdir(parents=True, exist_ok=True)
                 args.out.write_text(json.dumps(found, indent=2) + "\n")

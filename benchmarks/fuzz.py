@@ -99,7 +99,8 @@ Check = Callable[[Path], bool]
 
 def damage_bytes(rng: np.random.Generator, data: bytes) -> bytes:
     """One to four wounds: flipped bits, other bytes, pieces cut off, cut out,
-    doubled, moved, zeroed."""
+    doubled, moved, zeroed.
+    """
     content = bytearray(data)
     for _ in range(rng.integers(1, 5)):
         if not content:
@@ -368,6 +369,38 @@ def _try_verb(rng: np.random.Generator, originals: Path, work: Path) -> tuple[st
         return f"icrl {name}", f"TRACEBACK {traceback.format_exc()}"
 
 
+def report(
+    args: argparse.Namespace, counts: Counter[str], peak: int, before: int, seconds: float
+) -> dict[str, Any]:
+    """What has been found so far."""
+
+    def total(word: str) -> int:
+        return sum(count for name, count in counts.items() if name.endswith(word))
+
+    only = "" if args.only is None else f" --only {args.only}"
+    return {
+        "command": (
+            f"python benchmarks/fuzz.py --files {args.files} --seed {args.seed} --first "
+            f"{args.first}{only}"
+        ),
+        "files": counts.total(),
+        "seed": args.seed,
+        "first": args.first,
+        "tracebacks": total("TRACEBACK"),
+        "silent_not_finite": total("NOT"),
+        "refused": total("refused"),
+        "read": total("read"),
+        "peak_memory_mb": peak,
+        "memory_before_mb": before,
+        "seconds": round(seconds, 1),
+        "by_kind": dict(sorted(counts.items())),
+    }
+
+
+def peak_megabytes() -> int:
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -377,15 +410,33 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--only", choices=KINDS, help="damage this kind of file alone")
     parser.add_argument("--keep", type=Path, help="folder for the files that went wrong")
-    parser.add_argument("--out", type=Path, help="where to write the counts (JSON)")
+    parser.add_argument(
+        "--out", type=Path, help="where to write the counts (JSON), every thousand files"
+    )
+    parser.add_argument(
+        "--go-on", action="store_true", help="from where --out says that an earlier start came to"
+    )
     args = parser.parse_args()
     counts: Counter[str] = Counter()
+    earlier: dict[str, Any] = {"seconds": 0.0, "peak_memory_mb": 0}
+    if args.go_on and args.out is not None and args.out.exists():
+        earlier = json.loads(args.out.read_text())
+        if (earlier["seed"], earlier["first"]) != (args.seed, args.first):
+            raise SystemExit(f"{args.out} has another seed or another first case.")
+        counts.update(earlier["by_kind"])
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         originals, work = Path(folder) / "originals", Path(folder) / "work"
         make_originals(originals)
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        for number in range(args.first, args.first + args.files):
+        before = peak_megabytes()
+
+        def found() -> dict[str, Any]:
+            peak = max(peak_megabytes(), earlier["peak_memory_mb"])
+            return report(
+                args, counts, peak, before, earlier["seconds"] + time.perf_counter() - started
+            )
+
+        for number in range(args.first + counts.total(), args.first + args.files):
             kind, became = try_case(number, args.seed, originals, work, args.only)
             word, _, detail = became.partition(" ")
             counts[f"{kind}: {word}"] += 1
@@ -393,31 +444,19 @@ def main() -> None:
                 print(f"case {number}, {kind}: {word} {detail[-1500:]}", flush=True)
                 if args.keep is not None:
                     shutil.copytree(work, args.keep / str(number))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    only = "" if args.only is None else f" --only {args.only}"
-    found = {
-        "command": (
-            f"python benchmarks/fuzz.py --files {args.files} --seed {args.seed} --first "
-            f"{args.first}{only}"
-        ),
-        "files": args.files,
-        "seed": args.seed,
-        "first": args.first,
-        "tracebacks": sum(count for name, count in counts.items() if name.endswith("TRACEBACK")),
-        "silent_not_finite": sum(count for name, count in counts.items() if name.endswith("NOT")),
-        "refused": sum(count for name, count in counts.items() if name.endswith("refused")),
-        "read": sum(count for name, count in counts.items() if name.endswith("read")),
-        "peak_memory_mb": round(peak / 1024),
-        "memory_before_mb": round(before / 1024),
-        "seconds": round(time.perf_counter() - started, 1),
-        "by_kind": dict(sorted(counts.items())),
-    }
-    print(json.dumps(found, indent=2))
+            if args.out is not None and counts.total() % 1000 == 0:
+                write(args.out, found())
+        result = found()
+    print(json.dumps(result, indent=2))
     if args.out is not None:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(json.dumps(found, indent=2) + "\n")
-    if found["tracebacks"] or found["silent_not_finite"]:
+        write(args.out, result)
+    if result["tracebacks"] or result["silent_not_finite"]:
         raise SystemExit(1)
+
+
+def write(path: Path, found: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(found, indent=2) + "\n")
 
 
 if __name__ == "__main__":

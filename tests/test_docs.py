@@ -18,15 +18,22 @@ from small_runs import TINY, lap_demos, tiny_spec
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-def build_api():
-    spec = importlib.util.spec_from_file_location("build_api", DOCS / "build_api.py")
+def builder(name):
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 def test_the_python_interface_is_documented_as_it_is():
-    assert (DOCS / "api.md").read_text() == build_api().page(), "run: python docs/build_api.py"
+    assert (DOCS / "api.md").read_text() == builder("build_api").page(), (
+        "run: python docs/build_api.py"
+    )
+
+
+def test_the_numbers_of_reliability_are_those_that_were_measured():
+    text = (DOCS / "reliability.md").read_text()
+    assert text == builder("build_reliability").page(), "run: python docs/build_reliability.py"
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from icrl.trajectories import along
-from icrl.types import Pairs
+from icrl.trajectories import along, pairs_of
+from icrl.types import Pairs, Trajectories
 
 
 def test_one_column_is_moved_and_all_else_stays_as_recorded():
@@ -21,3 +21,17 @@ def test_columns_beyond_the_observation_are_the_actions():
     moved = along(pairs, 3, np.array([0.5]))
     np.testing.assert_array_equal(moved.actions, [[[5.0, 0.5]]])
     np.testing.assert_array_equal(moved.observations[0], pairs.observations)
+
+
+def test_some_pairs_do_not_hold_all_others_in_memory():
+    shown = np.arange(40.0).reshape(2, 10, 2)
+    lengths = np.array([10, 6])
+    both = Trajectories(
+        observations=shown, actions=np.ones((2, 10, 1)), rewards=np.zeros((2, 10)), lengths=lengths
+    )
+    some = pairs_of(both, 5)
+    np.testing.assert_array_equal(
+        some.observations, [shown[0, 0], shown[0, 5], shown[1, 0], shown[1, 5]]
+    )
+    assert some.observations.base is None
+    assert some.actions.base is None

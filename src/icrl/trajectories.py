@@ -48,9 +48,12 @@ def join(parts: Sequence[Trajectories]) -> Trajectories:
 def pairs_of(trajectories: Trajectories, every: int = 1) -> Pairs:
     """The real pairs (s, a), every so many of them."""
     mask = trajectories.mask
+    pairs = Pairs(observations=trajectories.observations[mask], actions=trajectories.actions[mask])
+    if every == 1:
+        return pairs
+    # Copied: a view of some keeps all of them in memory.
     return Pairs(
-        observations=trajectories.observations[mask][::every],
-        actions=trajectories.actions[mask][::every],
+        observations=pairs.observations[::every].copy(), actions=pairs.actions[::every].copy()
     )
 
 

@@ -81,6 +81,62 @@ def test_a_killed_sweep_goes_on_where_it_was(swept):
     assert len(set(rates)) == len(rates)
 
 
+LONG = (
+    SPACE.replace("steps = 2000", "steps = 20000")
+    .replace("[64, 100]", "[32, 64]")
+    .replace("512", "1024")
+)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_trial_that_was_stopped_goes_on_from_its_checkpoint(tmp_path, monkeypatch, number):
+    from icrl.experiment.directory.checkpoint import checkpoints
+    from icrl.experiment.suite import sweep
+
+    (tmp_path / "space.toml").write_text(LONG)
+    out = tmp_path / "out"
+    words = [
+        "sweep",
+        "lap-grid",
+        "--space",
+        str(tmp_path / "space.toml"),
+        "--trials",
+        "1",
+        "--episodes",
+        "2",
+        "--out",
+        str(out),
+    ]
+    process = subprocess.Popen([sys.executable, "-m", "icrl", *words], start_new_session=True)
+    metrics = out / "trial-0000" / "seed-0" / "metrics.jsonl"
+    deadline = time.monotonic() + 300
+    while not metrics.exists() or len(metrics.read_text().splitlines()) < 4:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(number)
+    process.wait()
+    while (
+        metrics.parent / ".lock"
+    ).exists():  # its worker ends by itself, and keeps its last round
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    number_kept = int(re.search(r"\d+", checkpoints(metrics.parent)[0].name).group())
+    made = metrics.read_text().splitlines()[: number_kept + 1]
+    rate = open_study(out).get_trials()[0].params["forward.learning_rate"]
+    monkeypatch.setattr(sweep, "_HEARTBEAT", 1)
+    monkeypatch.setattr(sweep, "_GRACE", 2)
+    time.sleep(3)
+    main(words)
+    (done,) = open_study(out).get_trials(states=(optuna.trial.TrialState.COMPLETE,))
+    assert done.params["forward.learning_rate"] == rate
+    after = (out / f"trial-{done.number:04d}" / "seed-0" / "metrics.jsonl").read_text().splitlines()
+    assert len(made) >= 4
+    assert len(after) > len(made)
+    assert after[: len(made)] == made  # to the second: these rounds were not made again
+    assert not metrics.exists()
+
+
 def test_settings_that_do_not_fit_together_end_a_trial_and_not_the_sweep(swept):
     trials = open_study(swept[0]).get_trials()
     wrong = [trial for trial in trials if trial.params.get("forward.minibatch") == 100]

@@ -2,7 +2,8 @@
 
 The study lives in one SQLite file: a sweep that was stopped goes on where it was, and several
 processes (or machines that share the folder) may work on one at once. A trial is one run per seed,
-each in a process of its own.
+each in a process of its own; one that was stopped in the middle is tried again, from its runs'
+checkpoints.
 """
 
 import json
@@ -21,9 +22,11 @@ from icrl.constraint.backward_step import check_limits
 from icrl.demos.dataset import Demonstrations
 from icrl.demos.formats import load_demos, save_demos
 from icrl.errors import InputError
+from icrl.experiment.directory.lock import require_unlocked
 from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.experiment.directory.spec import RunSpec
 from icrl.experiment.engine.engine import Engine, Job, run_jobs
+from icrl.experiment.run.one_run import require_same_settings
 from icrl.experiment.suite.sweep_objective import how_far, judge_by_truth, judge_without_truth
 from icrl.experiment.suite.sweep_space import Space
 from icrl.files import make_folder
@@ -46,6 +49,12 @@ _GRACE = 30
 """Seconds: how often a trial says that it lives, and after how long a silence it is tried again."""
 _STARTUP = 4
 """Trials before any is pruned."""
+_RETRIES = 20
+"""How often a trial that died with its sweep goes on."""
+_FOLDER = "folder"
+"""A trial is tried again under another number;
+this remembers the number whose folder holds its runs.
+"""
 
 Say = Callable[[str], None]
 
@@ -78,7 +87,8 @@ def open_study(directory: Path, seed: int = 0) -> Any:
         raise InputError(
             f"icrl sweep needs the extra 'sweep' ({error}): pip install 'icrl[sweep]'."
         ) from error
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    # what ends a trial is told by us, without a traceback
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         storage = optuna.storages.RDBStorage(
@@ -87,7 +97,7 @@ def open_study(directory: Path, seed: int = 0) -> Any:
             heartbeat_interval=_HEARTBEAT,
             grace_period=_GRACE,
             heartbeat_stale_trial_callback=optuna.storages.RetryHeartbeatStaleTrialCallback(
-                max_retry=2
+                _RETRIES
             ),
         )
         study = optuna.create_study(
@@ -127,12 +137,19 @@ def run_sweep(sweep: Sweep, demos: Demonstrations, say: Say) -> Any:
             busy.append(1)
             return True
 
+    def attempt(trial: Any) -> float:
+        try:
+            return _try(sweep, trial, stopping)
+        except (
+            KeyboardInterrupt
+        ):  # not the trial's fault: it is the first to be tried when the sweep goes on
+            study.enqueue_trial(trial.params, user_attrs=trial.user_attrs)
+            raise
+
     def work() -> None:
         try:
             while begin():
-                study.optimize(
-                    lambda trial: _try(sweep, trial, stopping), n_trials=1, callbacks=[enough, tell]
-                )
+                study.optimize(attempt, n_trials=1, callbacks=[enough, tell])
                 with places:
                     busy.pop()
         except BaseException as error:  # handed to the main thread, which raises it
@@ -266,8 +283,19 @@ def _try(sweep: Sweep, trial: Any, stopping: threading.Event) -> float:
     if held_out.has_rewards:
         expert_return = float(held_out.trajectories.returns.mean())
     watcher = _Watcher(trial, runs, rounds, expert_return, stopping)
+    specs = [
+        replace(sweep.spec, config=config, seed=seed, demos=str(sweep.directory / _TRAIN))
+        for seed in by_seed
+    ]
+    _take_over(sweep, trial, specs)
+    trial.set_user_attr(_FOLDER, trial.number)
     make_folder(runs[0].parent)
-    sweep.engine([_job(sweep, config, run, seed) for seed, run in by_seed.items()], 1, watcher)
+    jobs = [
+        _job(spec, run)
+        for spec, run in zip(specs, runs, strict=True)
+        if not RunDirectory(run).finished
+    ]
+    sweep.engine(jobs, 1, watcher)
     if watcher.failed is not None:
         trial.set_user_attr("error", watcher.failed)
         raise optuna.TrialPruned(watcher.failed)
@@ -280,8 +308,27 @@ def _try(sweep: Sweep, trial: Any, stopping: threading.Event) -> float:
     return parts.value
 
 
-def _job(sweep: Sweep, config: LearnConfig, run: Path, seed: int) -> Job:
-    spec = replace(sweep.spec, config=config, seed=seed, demos=str(sweep.directory / _TRAIN))
+def _take_over(sweep: Sweep, trial: Any, specs: list[RunSpec]) -> None:
+    """Where the trial was begun under another number, move its runs here, so that they go on.
+
+    Not where somebody still writes them, or where their settings are no longer asked for.
+    """
+    number = trial.user_attrs.get(_FOLDER)
+    if number is None:
+        return
+    runs = list(trial_runs(sweep, number).values())
+    try:
+        for spec, run in zip(specs, runs, strict=True):
+            require_unlocked(run)
+            require_same_settings(RunDirectory(run), spec)
+    except InputError:
+        return
+    if runs[0].parent.exists():
+        here = next(iter(trial_runs(sweep, trial.number).values()))
+        runs[0].parent.rename(here.parent)
+
+
+def _job(spec: RunSpec, run: Path) -> Job:
     message = json.dumps(to_json(spec))
     return Job(
         run.name,
