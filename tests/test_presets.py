@@ -84,7 +84,7 @@ def test_every_preset_suits_every_task(name, task):
 
 def test_a_users_own_task_gets_the_general_settings():
     assert preset("default", "my-robot") == preset("default", "another")
-    assert preset("default", "my-robot").steps == 1_000_000
+    assert preset("default", "my-robot").steps == 2_000_000
 
 
 def test_an_unknown_preset_suggests_the_nearest():

@@ -132,6 +132,12 @@ def test_an_empty_constraint_is_bad_where_a_rule_was_to_be_found_and_good_where_
     )
 
 
+def test_an_empty_constraint_is_bad_where_agents_have_not_learned_the_task():
+    poor = record(scouts=(0.2, (0, 48)), judges=(0.2, (0, 48)), agents=(0.2, (0, 48)))
+    check = check_evidence(NOTHING, poor, None)
+    assert (check.level, "no agent earns" in check.reason) == (Level.bad, True)
+
+
 def test_agents_that_were_trained_under_another_constraint_give_it_away():
     check = check_evidence(rule(), record(agents=(1.0, (0, 100))), None)
     assert (check.level, "do not keep it" in check.reason) == (Level.bad, True)

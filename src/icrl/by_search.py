@@ -50,19 +50,19 @@ from icrl.tasks.task import Task
 from icrl.trajectories import cut, pairs_of
 from icrl.types import CostFunction, Trajectories
 
-_SCOUT_SHARE = 0.25
-"""Of a run's steps, for one scout at most."""
 _SCOUTS_SHARE = 0.5
-"""Of a run's steps, for all of them."""
+"""Of a run's steps, for all scouts."""
 _IMPROVES = 0.1
 """A scout that has not earned more by so many deviations of the demonstrations within
 its last few pieces is done."""
 _FEW = 4
 _MORE_IF_POOR = 10
-_JUDGE_SHARE = 0.15
-"""Of a run's steps, for a fresh agent that judges one ζ at most."""
-_SCOUT_AGAIN_SHARE = 0.05
-"""Of a run's steps, for the scout that goes on under it."""
+_JUDGE_SHARES = (0.075, 0.15)
+"""Of a run's steps: a fresh agent judges ζ for as long as the longest scout took, within them."""
+_SCOUT_AGAIN = 1 / 3
+"""Of that, for the scout that goes on under ζ."""
+_FINAL_SHARE = 0.5
+"""Of a run's steps, for the agent that is handed out at most."""
 _GROWS = 0.4
 """Share of an agent's training over which what is forbidden grows to its full size."""
 _NEAR = 0.03
@@ -83,6 +83,8 @@ _OUT_EARNS = 1.0
 many of their deviations,"""
 _WORTH_ASKING = 0.5
 """An agent that out-earns them by less cannot be asked what it would keep under a rule."""
+_CLEAR = 0.45
+"""Where nobody can be asked, a rule must explain so much of what little there is to explain."""
 _MOST_BATCHES = 4
 _TRY_CAUTION = 0.5
 _TRY_SHARE = 0.005
@@ -141,13 +143,17 @@ class SearchWay:
 
     def budget(self, state: LearnState) -> int:
         """Steps that the agent of this phase may take."""
-        share = {Phase.scout: _SCOUT_SHARE, Phase.judge: _JUDGE_SHARE}.get(state.phase)
-        if state.phase is Phase.judge and state.from_scout:
-            share = _SCOUT_AGAIN_SHARE
-        if share is not None:
-            return max(int(share * self.config.steps), forward_steps(self.forward))
         used = state.steps - state.training.steps
-        return max(self.config.steps - used, forward_steps(self.forward))
+        if state.phase is Phase.scout:
+            steps = int(_SCOUTS_SHARE * self.config.steps) - used
+        elif state.phase is Phase.judge:
+            least, most = (share * self.config.steps for share in _JUDGE_SHARES)
+            steps = int(np.clip(state.scout_steps, least, most))
+            if state.from_scout:
+                steps = int(_SCOUT_AGAIN * steps)
+        else:
+            steps = min(int(_FINAL_SHARE * self.config.steps), self.config.steps - used)
+        return max(steps, forward_steps(self.forward))
 
     def cost_of(self, state: LearnState) -> CostFunction | None:
         """1 − ζ that the agent of this phase is judged by; None: nothing is forbidden."""
@@ -237,7 +243,6 @@ class SearchWay:
             training.passes >= _TWICE
             or not _improving(curve)
             or training.steps + forward_steps(self.forward) > self.budget(state)
-            or state.steps > _SCOUTS_SHARE * self.config.steps
         )
         evidence = add(state.evidence, samples, 0)
         state = dataclasses.replace(
@@ -247,6 +252,7 @@ class SearchWay:
             weights=np.asarray(expected.competence(samples) >= 0.5, np.float64),
             why=f"scout {state.scouts + 1} is out",
             curve=curve,
+            scout_steps=max(state.scout_steps, training.steps),
         )
         if state.scout is None or earned > state.scout_earned:
             state = dataclasses.replace(state, scout=training.agent, scout_earned=earned)
@@ -265,7 +271,7 @@ class SearchWay:
         ):
             return self._fresh(state, Phase.scout, "nothing found so far: one more scout")
         if _rule_of(state) is None:
-            return self._hand_out(state, "no rule explains what scouts do")
+            return self._hand_out(state, state.why)
         return self._judge(state)
 
     def _judge(self, state: LearnState) -> LearnState:
@@ -395,6 +401,12 @@ class SearchWay:
         old = _rule_of(state)
         finding = find_rule(problem, old)
         why = finding.said
+        clear = finding.rule is not None and (
+            finding.rule.candidate.score * finding.strength >= _CLEAR
+        )
+        if problem.kept_under is None and old is None and not clear:
+            finding = finding._replace(rule=None)
+            why = "no agent out-earns the demonstrations: nothing needs a rule to explain it"
         if old is not None:
             assert state.finding is not None
             why = f"an agent out-earned the demonstrations: {why}"
@@ -488,7 +500,14 @@ class SearchWay:
             generator(key), self.task, self.forward, helped, self.demos.has_rewards
         )
         return dataclasses.replace(
-            state, training=training, phase=Phase.final, why=why, best=None, best_return=-np.inf
+            state,
+            training=training,
+            phase=Phase.final,
+            why=why,
+            best=None,
+            best_return=-np.inf,
+            feasible=0,
+            best_feasible=0,
         )
 
     def _time_left(self, state: LearnState) -> bool:
@@ -546,12 +565,21 @@ def _rule_of(state: LearnState) -> Rule | None:
 
 
 def _with_best(state: LearnState, training: Training, done: Measurement) -> LearnState:
-    """The best feasible agent so far; before there is one, the first."""
-    feasible = done.forbidden <= Goal(0.0).most_forbidden
-    worth = done.mean_return if feasible else -np.inf
-    if state.best is not None and worth <= state.best_return:
+    """The best feasible agent so far, of those that were so twice in a row where there are any.
+
+    Before there is one, the first.
+    """
+    feasible = 0
+    worth = -np.inf
+    if done.forbidden <= Goal(0.0).most_forbidden:
+        feasible = min(state.feasible + 1, _TWICE)
+        worth = done.mean_return
+    state = dataclasses.replace(state, feasible=feasible)
+    if state.best is not None and (feasible, worth) <= (state.best_feasible, state.best_return):
         return state
-    return dataclasses.replace(state, best=training.agent, best_return=worth)
+    return dataclasses.replace(
+        state, best=training.agent, best_return=worth, best_feasible=feasible
+    )
 
 
 def _counted(training: Training, passed: bool) -> Training:
@@ -563,10 +591,9 @@ def _counted(training: Training, passed: bool) -> Training:
 
 
 def _improving(curve: tuple[float, ...]) -> bool:
-    """Its last few pieces were better than all before;
-    who earns less than demonstrations has more time."""
+    """Its last few pieces were better than all before; who does not out-earn yet has more time."""
     patience = _FEW
-    if max(curve) < 0.0:
+    if max(curve) < _OUT_EARNS:
         patience = _MORE_IF_POOR
     if len(curve) <= patience:
         return True

@@ -121,7 +121,7 @@ class ForwardConfig:
     """Most passes over a rollout; fewer when `target_kl` is reached."""
     minibatch: int = 256
     """Samples per gradient step."""
-    learning_rate: float = 1e-3
+    learning_rate: float = 5e-4
     """Adam's step size."""
     learning_rate_end: float = 0.0
     """Share of it that is left at the end of a run of the paper's way or of a transfer;
@@ -142,7 +142,7 @@ class ForwardConfig:
     (nats), on average over its minibatches; None: never (fidelity F18)."""
     gamma: float = 0.99
     """Discount of rewards."""
-    gae_lambda: float = 0.95
+    gae_lambda: float = 0.9
     """Trace decay of the reward advantage."""
     cut_is_end: bool = False
     """Nothing follows an episode that is cut by the horizon or truncated by its environment.
@@ -301,7 +301,7 @@ class LearnConfig:
     task of ours, and of `paper`, are `icrl.preset(...)`.
     """
 
-    steps: int = 1_000_000
+    steps: int = 2_000_000
     """Environment steps in all, sampling included; rounds are made while another one fits."""
     num_samples: int = 10
     """Trajectories sampled per round for the backward step, M."""

@@ -35,6 +35,7 @@ class _Sizes:
     paper_rollout_steps: int = 128
     minibatch: int = 64
     learning_rate: float = 3e-4
+    gae_lambda: float = 0.95
     initial_log_std: float = 0.0
     noise_memory: float = 0.0
     cut_is_end: bool = False
@@ -63,12 +64,13 @@ _SIZES = {
     "point": _Sizes(steps=1_500_000, forward_steps=20_480, cut_is_end=True),
 }
 _OTHER = _Sizes(
-    steps=1_000_000,
+    steps=2_000_000,
     forward_steps=10_240,
     num_envs=32,
     rollout_steps=64,
     minibatch=256,
-    learning_rate=1e-3,
+    learning_rate=5e-4,
+    gae_lambda=0.9,
     initial_log_std=-0.5,
 )
 """For a user's own task: ours (docs/decisions/0016)."""
@@ -116,6 +118,7 @@ def default(task: str) -> LearnConfig:
             minibatch=sizes.minibatch,
             learning_rate=sizes.learning_rate,
             learning_rate_end=0.0,
+            gae_lambda=sizes.gae_lambda,
             initial_log_std=sizes.initial_log_std,
             noise_memory=sizes.noise_memory,
             cut_is_end=sizes.cut_is_end,

@@ -42,6 +42,8 @@ class LearnState:
     """The best of them."""
     scout_earned: float = -math.inf
     """Its mean advantage over demonstrations, in their deviations."""
+    scout_steps: int = 0
+    """Most steps that one of them took."""
     curve: tuple[float, ...] = ()
     """Mean advantages of the present one, piece by piece."""
     from_scout: bool = False
@@ -56,6 +58,10 @@ class LearnState:
     best: AgentState | None = None
     """The best feasible agent of the last phase."""
     best_return: float = -math.inf
+    feasible: int = 0
+    """Rounds in a row in which the agent of the last phase was feasible."""
+    best_feasible: int = 0
+    """The same when it was the best, at most 2: one look may be luck."""
     samples: Trajectories | None = None
     """S of the last round."""
     forward_info: ForwardInfo | None = None

@@ -8,7 +8,7 @@ import pytest
 from icrl.agent.ahead import ActionUnit, Ahead
 from icrl.agent.networks import PolicyLayers
 from icrl.agent.normalizer import RunningMoments
-from icrl.agent.shield import Shield, nearest_allowed, redrawn_choices
+from icrl.agent.shield import Shield, nearest_allowed, probes_of, redrawn_choices
 from icrl.agent.state import Policy, shield_of
 
 LOW = np.array([-1.0, -1.0])
@@ -194,3 +194,47 @@ def test_a_state_that_allows_another_action_does_not_lead_astray():
         .leads_astray(seen, np.array([[1.0]], np.float32))
         .all()
     )
+
+
+def cart():
+    """The exact model of a cart: v grows by the push u in [-1, 1] over ten, x by v."""
+    moments = RunningMoments(np.zeros(2), np.ones(2), np.asarray(1.0))
+    unit = ActionUnit(np.zeros(1, np.float32), np.ones(1, np.float32))
+    straight = np.array([[0, 0], [1, 0], [0.1, 0.1]], np.float32)  # of x, v and u to both changes
+    nothing = [np.zeros(size, np.float32) for size in ((3, 1), (1,), (1, 2), (2,))]
+    one = np.ones(2, np.float32)
+    return Ahead(moments, unit, 1, (*nothing, straight), 0 * one, one, 0 * one)
+
+
+def test_a_shield_that_looks_ahead_brakes_in_time():
+    def beyond_one(observations, actions):
+        return np.asarray(observations[..., 0] > 1.0, np.float64)
+
+    low, high = np.array([-1.0]), np.array([1.0])
+    shield = Shield(cost=beyond_one, ahead=cart(), probes=probes_of(low, high))
+    # at a speed of 0.5 the full brake takes 0.4 + 0.3 + 0.2 + 0.1 = 1.0 to stop
+    states = np.array([[-0.2, 0.5], [0.2, 0.5], [0.2, -0.5], [0.9, 0.0]], np.float32)
+    brake = np.full((4, 1), -1.0, np.float32)
+    assert shield.leads_astray(states, brake).tolist() == [False, True, False, False]
+    go = np.full((4, 1), 1.0, np.float32)
+    assert shield.leads_astray(states, go).tolist() == [True, True, False, False]
+
+
+def test_a_shield_that_looks_ahead_never_enters_though_the_policy_pushes_on():
+    def beyond_one(observations, actions):
+        return np.asarray(observations[..., 0] > 1.0, np.float64)
+
+    rng = np.random.default_rng(0)
+    low, high = np.array([-1.0], np.float32), np.array([1.0], np.float32)
+    shield = Shield(cost=beyond_one, ahead=cart(), probes=probes_of(low, high))
+    states = np.stack([np.linspace(-1.2, 0, 8), np.zeros(8)], axis=1).astype(np.float32)
+    for _ in range(60):
+        push = np.ones((8, 1), np.float32)
+        rows = np.flatnonzero(shield.refuses(states, push))
+        if len(rows):
+            shielded = nearest_allowed(rng, shield.refuses, states[rows], push[rows], low, high)
+            assert shielded.found.all()
+            push[rows] = shielded.actions
+        states = shield.ahead.foretold(states, push)
+        assert (states[:, 0] <= 1.0).all()
+    assert states[:, 0].min() > 0.5

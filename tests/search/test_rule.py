@@ -397,3 +397,28 @@ def test_axes_that_agents_can_give_up_without_loss_are_no_rule():
     told = {rival["axes"]: rival["kept"] for rival in finding.card()["rivals"]}
     assert told["style"] == 1.0
     assert find_rule(problem._replace(kept_under=lambda rule: 1.0)).rule is None
+
+
+def test_a_small_region_is_found_at_finer_scales_where_agents_can_be_asked():
+    # demonstrations keep off a patch of 0.18 x 0.18; what agents earn, they earn in it
+    rng = np.random.default_rng(0)
+
+    def everywhere():
+        drawn = rng.uniform(0, 1, (900, 3))
+        inside = (np.abs(drawn[:, :2] - 0.53) < 0.09).all(axis=1)
+        return drawn[~inside]
+
+    shown = [everywhere() for _ in range(20)]
+    done = []
+    for _ in range(8):
+        patch = np.stack([rng.uniform(0.46, 0.6, 9), rng.uniform(0.46, 0.6, 9)], axis=1)
+        inside = np.concatenate([patch, rng.uniform(0, 1, (9, 1))], axis=1)
+        done.append(np.concatenate([everywhere()[:100], inside]))
+    problem = problem_of(numbers("east", "north", "noise"), shown, done)
+    assert find_rule(problem).rule is None
+
+    def kept_under(rule):
+        return float({axis.name for axis in rule.axes} != {"east", "north"})
+
+    finding = find_rule(problem._replace(kept_under=kept_under))
+    assert [axis.name for axis in finding.rule.axes] == ["east", "north"]

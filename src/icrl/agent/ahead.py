@@ -50,10 +50,13 @@ class Ahead(NamedTuple):
 
         Shapes: observations [n, o]; actions [n, a] in the environment's unit, or [n] choices.
         """
-        inputs = model_inputs(self.moments, self.unit, self.num_actions, observations, actions)
-        foretold = observations + self.changes(inputs)
         around = _directions(len(self.spread)) * (_MARGIN * self.spread)  # [k, o]
-        return np.asarray(foretold[None] + around[:, None], np.float32)
+        return np.asarray(self.foretold(observations, actions)[None] + around[:, None], np.float32)
+
+    def foretold(self, observations: FloatArray, actions: AnyArray) -> FloatArray:
+        """[n, o]: where a step leads."""
+        inputs = model_inputs(self.moments, self.unit, self.num_actions, observations, actions)
+        return np.asarray(observations + self.changes(inputs), np.float32)
 
     def changes(self, inputs: FloatArray) -> FloatArray:
         """Δs [n, o] for scaled inputs [n, o + a]."""

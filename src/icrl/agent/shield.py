@@ -25,6 +25,8 @@ FEWER_CANDIDATES = 32
 """The same where what follows from each must be foretold."""
 _NUM_ESCAPES = 16
 """Actions tried where all that are allowed lead to where nothing is."""
+_STEPS_TO_STOP = 8
+"""Steps within which an agent that heads for what is forbidden must be able to stop or to turn."""
 _NARROWEST = 0.03
 """Deviation of the candidates nearest to it, as a share of half the width of the space."""
 _NUM_PROBES = 8
@@ -64,10 +66,41 @@ class Shield:
         following = self.ahead.follows(observations, actions)  # [k, n, o]
         given = np.broadcast_to(actions, (len(following), *actions.shape))
         doubtful = self.forbids(following, given)
+        about_states = getattr(self.cost, "about_states_alone", None)
         # of a rule about states alone one action speaks for all
-        if doubtful.any() and not getattr(self.cost, "about_states_alone", False):
+        if doubtful.any() and not about_states:
             doubtful[doubtful] = self._forbids_all(following[doubtful])
-        return np.asarray(doubtful.any(axis=0))
+        astray = np.asarray(doubtful.any(axis=0))
+        if about_states is False:  # a rule about actions leaves others wherever one arrives
+            return astray
+        rows = np.flatnonzero(~astray & self._nears(observations, following[0], actions))
+        if len(rows):
+            astray[rows] = ~self._can_go_on(following[0, rows])
+        return astray
+
+    def _nears(
+        self, observations: FloatArray, following: FloatArray, actions: AnyArray
+    ) -> BoolArray:
+        """[n]: going on as from here to what follows, what is forbidden would be entered soon."""
+        ahead = np.arange(1, _STEPS_TO_STOP)[:, None, None] * (following - observations)
+        given = np.broadcast_to(actions, (len(ahead), *actions.shape))
+        return np.asarray(self.forbids(following + ahead, given).any(axis=0))
+
+    def _can_go_on(self, observations: FloatArray) -> BoolArray:
+        """[n]: there is time to stop or to turn.
+
+        One of the probes, kept up for a while, keeps out of what is forbidden.
+        """
+        assert self.ahead is not None
+        assert self.probes is not None
+        number = len(self.probes)
+        given = np.concatenate([self.probes] * len(observations))
+        seen = np.repeat(observations, number, axis=0)
+        fine = np.ones(len(seen), np.bool_)
+        for _ in range(_STEPS_TO_STOP):
+            fine &= ~self.forbids(seen, given)
+            seen = self.ahead.foretold(seen, given)
+        return np.asarray(fine.reshape(-1, number).any(axis=1))
 
     def _forbids_all(self, observations: FloatArray) -> BoolArray:
         """[n]: no action is allowed there, as far as the probes tell."""
@@ -125,7 +158,9 @@ def nearest_allowed(
     anywhere = rng.uniform(low, high, (num, half, width))
     spread = np.geomspace(_NARROWEST, 1.0, half)[None, :, None] * (high - low) / 2
     around = actions[:, None] + rng.standard_normal((num, half, width)) * spread
-    candidates = np.concatenate([anywhere, around], axis=1)  # [n, K, a]
+    # the fullest brake is one of the ends
+    ends = np.broadcast_to(np.stack([low, high]), (num, 2, width))
+    candidates = np.concatenate([anywhere, around, ends], axis=1)  # [n, K, a]
     candidates = np.clip(candidates, low, high).astype(actions.dtype)
     seen = np.repeat(observations[:, None], candidates.shape[1], axis=1)
     allowed: BoolArray = np.logical_not(forbids(seen, candidates))

@@ -17,6 +17,8 @@ from icrl.types import BoolArray, FloatArray, IntArray
 
 SCALES = (4, 5, 6, 7, 8, 10, 12, 14, 16)
 """Cells along an axis, from coarse to fine."""
+FINER_SCALES = tuple(2 * scale for scale in SCALES)
+"""For a rule that leaves most of its axes alone."""
 PRICE = 0.03
 """Of each axis; held-out demonstrations set the real price of complexity."""
 LEAST = 0.15
@@ -76,6 +78,7 @@ class Question:
     paid: FloatArray
     """[n]: share of the way from chance to what demonstrations earn that the agent has
     been paid before each step"""
+    scales: tuple[int, ...] = SCALES
 
 
 def find(question: Question, sets: list[tuple[int, ...]]) -> list[Candidate]:
@@ -116,10 +119,10 @@ def rank(question: Question, sets: list[tuple[int, ...]]) -> list[Candidate]:
 def score(question: Question, axes: tuple[int, ...], alive: BoolArray | None = None) -> Candidate:
     """The mean margin of one set of axes; `alive` [n]: only these steps of the agents count."""
     margins = []
-    best = Candidate(axes, -1.0, SCALES[0], 0.0, 0.0)
+    best = Candidate(axes, -1.0, question.scales[0], 0.0, 0.0)
     clearest = -np.inf
     tables = question.tables
-    for scale in SCALES:
+    for scale in question.scales:
         look = tables.look(axes, scale)
         novel = look.novel
         if alive is not None:

@@ -8,7 +8,16 @@ import numpy as np
 
 from icrl.constraint.region import Region, RegionAxis
 from icrl.search.axes import Axis
-from icrl.search.find import AS_MUCH, LEAST, Candidate, Question, find, parts_of, score
+from icrl.search.find import (
+    AS_MUCH,
+    FINER_SCALES,
+    LEAST,
+    Candidate,
+    Question,
+    find,
+    parts_of,
+    score,
+)
 from icrl.search.question import Values, measured, put_question, rulers_of
 from icrl.search.tables import sets_of
 from icrl.search.wall import Wall, joined, place_wall
@@ -27,6 +36,8 @@ _TRIPLE_GAIN = {True: 0.35, False: 0.15}
 newest evidence, and where it does not: demonstrations are thin in three dimensions."""
 _EXPLAINS = 0.8
 """A rule explains a counter-example where so much of it, by weight, enters what it forbids."""
+_JUST_INSIDE = 0.999
+"""Of the level: between nodes that lie on it, rounding decides."""
 _CLEARLY = 0.1
 """Other axes take the place of the old ones where they score so much more."""
 
@@ -135,6 +146,17 @@ def find_rule(problem: Problem, old: Rule | None = None) -> Finding:
     question = put_question(
         problem.axes, problem.shown, problem.done, problem.weights, problem.paid
     )
+    finding = _found_at(problem, question, old)
+    if finding.rule is None and problem.kept_under is not None:
+        # so fine a look shows styles, too: agents must tell which of them they could give up
+        finer = _found_at(problem, replace(question, scales=FINER_SCALES), old)
+        if finer.rule is not None:
+            return finer
+    return finding
+
+
+def _found_at(problem: Problem, question: Question, old: Rule | None) -> Finding:
+    """The same at the scales of a question."""
     names = tuple(axis.name for axis in problem.axes)
     candidates = find(question, sets_of(len(problem.axes)))
     finding = _best(problem, question, candidates, old, names)
@@ -290,7 +312,7 @@ def _allowing(rule: Rule, problem: Problem) -> Rule:
         return rule
     depth = region.depth.copy()
     for nodes in region.nodes_around(inputs[cut_off]):
-        depth[nodes] = np.minimum(depth[nodes], region.level)
+        depth[nodes] = np.minimum(depth[nodes], _JUST_INSIDE * region.level)
     return rule._replace(region=replace(region, depth=depth))
 
 

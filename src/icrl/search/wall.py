@@ -2,8 +2,7 @@
 demonstrations where it ends.
 
 In the chosen axes, measured by their rulers: allowed is what lies within t of what demonstrations
-show, t being half as far as held-out ones get from the others where they face the evidence; gaps
-between them are closed.
+show, gaps between them closed; t is such that few steps of held-out demonstrations are forbidden.
 
 What is left falls into connected pieces. Forbidden are those that the evidence enters: all of one
 that demonstrations surround, of another what lies between them and the deepest evidence.
@@ -20,11 +19,8 @@ from icrl.types import BoolArray, FloatArray, IntArray
 
 NODES = {1: 4000, 2: 320, 3: 72}
 """Nodes along each axis of numbers, by how many axes there are."""
-_FACING = 0.1
-"""Quantile over held-out demonstrations of how far they get from the others where they face what is
-forbidden,"""
-_NEARER = 0.5
-"""and the share of it at which the wall stands."""
+_MOST_FLAGGED = 0.05
+"""Share of the steps of held-out demonstrations that may be forbidden."""
 _USUAL = 0.95
 """Quantile of the distances of demonstrated steps from other demonstrations:
 gaps of twice that size mean nothing."""
@@ -34,9 +30,13 @@ trajectory show what is forbidden."""
 _HEAVY = 0.3
 """Of the largest weight: lighter trajectories do not say how far the forbidden reaches."""
 _MOST_CENTRES = 200
-_NUM_RAYS = {1: 2, 2: 128, 3: 400}
+_NUM_RAYS = {1: 2, 2: 128, 3: 1200}
+_GAP = 0.5
+"""A gap between demonstrations narrower than this, beside the depth of the evidence, is none."""
 _BETWEEN_RAYS = 2
 """Nodes that may lie between two rays."""
+_SOMEBODY = 0.05
+"""Of the ruler: places further from everybody, in two of three axes, are no places."""
 _PIECE = 0.02
 """Share of the evidence, by weight, that must enter a piece."""
 _MOST_STEPS = 40_000
@@ -90,6 +90,7 @@ def place_wall(
         structure=_structure(few),
         lift=lift,
         few=few,
+        possible=_possible(grids, few, np.concatenate([shown, done]) / lift),
     )
     tree = cKDTree(shown)
     seen = _Seen(
@@ -114,10 +115,10 @@ def place_wall(
     facing = facing[alike[facing]]
     borne = cell
     if len(facing):
-        # agents lean on walls, and beyond the last demonstration nobody
-        # knows where the truth begins
-        borne = _NEARER * _typical(_worst(apart[facing], shown_owners[facing]), _FACING)
-        borne = min(wide, max(borne, cell))
+        # a new demonstration must be able to live there: few of its steps may be forbidden
+        beyond = np.zeros(len(shown))
+        beyond[facing] = _beyond_others(space, shown, shown_owners, wide)[facing]
+        borne = min(wide, max(cell, _typical(beyond, 1.0 - _MOST_FLAGGED)))
     forbidden, evidence = _forbidden(space, seen, closed, borne)
     shape = tuple(len(grid) for grid in grids)
     # what demonstrations allow keeps its depth of at most 1,
@@ -138,6 +139,19 @@ class _Space(NamedTuple):
     """Which neighbours of a node belong to its piece."""
     lift: FloatArray
     few: tuple[bool, ...]
+    possible: BoolArray
+    """[n1, ...]: nodes near which somebody was, in every two of three axes"""
+
+    @property
+    def spacing(self) -> list[float]:
+        """Distance of neighbouring nodes along each axis."""
+        spacing = []
+        for grid, lift in zip(self.grids, self.lift, strict=True):
+            step = 1.0
+            if len(grid) > 1:
+                step = float(grid[1] - grid[0])
+            spacing.append(step * float(lift))
+        return spacing
 
 
 class _Seen(NamedTuple):
@@ -152,6 +166,32 @@ class _Seen(NamedTuple):
     flagged: BoolArray
 
 
+_MOST_FOLDS = 10
+
+
+def _beyond_others(space: _Space, shown: FloatArray, owners: IntArray, wide: float) -> FloatArray:
+    """[n]: how far each demonstrated step lies beyond what the other demonstrations show.
+
+    Gaps of theirs are closed, so that it is the distance across the wall and not along it.
+    """
+    shape = tuple(len(grid) for grid in space.grids)
+    nodes = np.ravel_multi_index(_nearest_nodes(space.grids, shown / space.lift), shape)
+    _, folds = np.unique(owners, return_inverse=True)
+    if folds.max() == 0:  # of a single one, its other half
+        folds = np.arange(len(owners))
+    folds = folds % min(_MOST_FOLDS, int(folds.max()) + 1)
+    number = np.bincount(nodes, minlength=int(np.prod(shape)))
+    beyond = np.zeros(len(shown))
+    for fold in np.unique(folds):
+        mine = folds == fold
+        others = number - np.bincount(nodes[mine], minlength=len(number)) > 0
+        away = distance_transform_edt(~others.reshape(shape), sampling=space.spacing)
+        inside = distance_transform_edt(away <= wide, sampling=space.spacing)
+        theirs = np.where(away <= wide, np.minimum(away, np.maximum(wide - inside, 0.0)), away)
+        beyond[mine] = theirs.ravel()[nodes[mine]]
+    return beyond
+
+
 def _closed(space: _Space, from_shown: FloatArray, wide: float) -> FloatArray:
     """[nodes]: distance from demonstrations whose gaps are closed.
 
@@ -164,16 +204,11 @@ def _closed(space: _Space, from_shown: FloatArray, wide: float) -> FloatArray:
     near = (from_shown <= wide).reshape(shape)
     if near.all():
         return np.zeros_like(from_shown)
-    spacing = []
-    for grid, lift in zip(space.grids, space.lift, strict=True):
-        step = 1.0
-        if len(grid) > 1:
-            step = float(grid[1] - grid[0])
-        spacing.append(step * float(lift))
-    inside = distance_transform_edt(near, sampling=spacing).ravel()
-    return np.where(
-        near.ravel(), np.minimum(from_shown, np.maximum(wide - inside, 0.0)), from_shown
-    )
+    inside, outside = distance_transform_edt(near, sampling=space.spacing, return_indices=True)
+    # not `wide` itself: the nearest node outside lies a little beyond it
+    taken_back = from_shown.reshape(shape)[tuple(outside)] - inside
+    theirs = np.minimum(from_shown, np.maximum(taken_back.ravel(), 0.0))
+    return np.where(near.ravel(), theirs, from_shown)
 
 
 def _forbidden(
@@ -197,9 +232,30 @@ def _forbidden(
     chosen = np.isin(pieces.ravel(), kept)
     if not moving.any():
         return chosen, evidence
-    within = _between(space, from_shown <= borne, seen.done[core], seen.away[core], moving)
+    within = _between(space, from_shown, borne, seen.done[core], seen.away[core], moving)
     whole = _enclosed(pieces, number, space.few)[pieces.ravel()]
-    return chosen & (within | whole), evidence
+    return chosen & (within | whole) & space.possible.ravel(), evidence
+
+
+def _possible(
+    grids: tuple[FloatArray, ...], few: tuple[bool, ...], places: FloatArray
+) -> BoolArray:
+    """[n1, ...]: nodes near which somebody was, in every two of three axes of numbers.
+
+    Features may depend on each other: nobody can be inside the circle of a sine and a cosine.
+    """
+    shape = tuple(len(grid) for grid in grids)
+    possible = np.ones(shape, np.bool_)
+    if len(grids) < 3 or any(few):
+        return possible
+    nodes = _nearest_nodes(grids, places)
+    for left, right in ((0, 1), (0, 2), (1, 2)):
+        nobody = np.ones((shape[left], shape[right]), np.bool_)
+        nobody[nodes[left], nodes[right]] = False
+        sampling = (grids[left][1] - grids[left][0], grids[right][1] - grids[right][0])
+        near = distance_transform_edt(nobody, sampling=sampling) <= _SOMEBODY
+        possible &= np.expand_dims(near, ({0, 1, 2} - {left, right}).pop())
+    return possible
 
 
 def _deepest_of(depths: FloatArray, owners: IntArray) -> FloatArray:
@@ -211,14 +267,21 @@ def _deepest_of(depths: FloatArray, owners: IntArray) -> FloatArray:
 
 
 def _between(
-    space: _Space, blocked: BoolArray, centres: FloatArray, depths: FloatArray, moving: BoolArray
+    space: _Space,
+    from_shown: FloatArray,
+    borne: float,
+    centres: FloatArray,
+    depths: FloatArray,
+    moving: BoolArray,
 ) -> BoolArray:
     """[nodes]: what is seen from the core of the evidence on the way to what demonstrations show.
 
-    From each step of the core rays go out in all directions. Where one meets what is shown
-    (`blocked` [nodes]), all before that is between the two; where it meets nothing, it ends as far
-    out as the nearest demonstration is.
+    From each step of the core rays go out in all directions. Where one meets what is shown, or has
+    passed between two demonstrations that are near beside its own distance from them, all before
+    that is between the two; where it meets nothing, it ends as far out as the nearest
+    demonstration is.
     """
+    blocked = from_shown <= borne
     shape = np.array([len(grid) for grid in space.grids])
     every = max(1, -(-len(centres) // _MOST_CENTRES))
     origins = np.stack(_nearest_nodes(space.grids, centres[::every] / space.lift), axis=1)
@@ -227,18 +290,26 @@ def _between(
     )
     limits = depths[::every] / steps[moving].max()  # in nodes
     seen = np.zeros(shape, np.bool_)
-    solid = blocked.reshape(shape)
+    clearance = from_shown.reshape(shape)
     directions = np.zeros((_NUM_RAYS[int(moving.sum())], len(shape)))
     directions[:, moving] = _directions(int(moving.sum()))
     lengths = np.arange(int(shape[moving].max()))
-    for origin, limit in zip(origins, limits, strict=True):
-        # [rays, steps, k]
-        path = np.rint(origin + directions[:, None, :] * lengths[None, :, None]).astype(np.int64)
+    for origin, limit, depth in zip(origins, limits, depths[::every], strict=True):
+        path = np.rint(origin + directions[:, None, :] * lengths[None, :, None]).astype(
+            np.int64
+        )  # [rays, steps, k]
         outside = ((path < 0) | (path >= shape)).any(axis=2)
         index = tuple(np.moveaxis(np.clip(path, 0, shape - 1), 2, 0))
-        met = solid[index] & ~outside
-        first = np.where(met.any(axis=1), np.argmax(met, axis=1), len(lengths))
-        reach = np.where(met.any(axis=1), first, limit)
+        room = clearance[index]  # [rays, steps]: how far demonstrations are
+        met = (room <= borne) & ~outside
+        reach = np.where(met.any(axis=1), np.argmax(met, axis=1), limit)
+        nowhere = ~space.possible[index] & ~outside
+        reach = np.minimum(reach, np.where(nowhere.any(axis=1), np.argmax(nowhere, axis=1), np.inf))
+        least = np.minimum.accumulate(room, axis=1)
+        passed = (least <= _GAP * depth) & (room > least + borne)
+        reach = np.minimum(
+            reach, np.where(passed.any(axis=1), np.argmax(passed, axis=1), len(lengths))
+        )
         clear = (lengths[None, :] < reach[:, None]) & ~outside
         seen[tuple(axis[clear] for axis in index)] = True
     spread = binary_dilation(seen, structure=space.structure, iterations=_BETWEEN_RAYS)

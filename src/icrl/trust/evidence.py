@@ -34,6 +34,8 @@ FAR = 0.1
 NEEDS = 2.0
 """Mean advantage of the best round, in deviations,
 from which agents plainly out-earn the demonstrations."""
+LACKS = 1.0
+"""The same, below them, from which agents have not learned the task."""
 SCORES = 0.25
 """Score of a rule that was not taken, from which it plainly explains the evidence."""
 _FACING = 0.02
@@ -107,6 +109,12 @@ def _of_nothing(scouts: float, agents: float, nearest: tuple[str, float] | None)
             "which"
         )
         return Check(NAME, Level.care, reason, numbers)
+    if agents < -LACKS:
+        said = (
+            "ζ forbids nothing, but no agent earns what the demonstrations earn "
+            f"({agents:.1f} of their deviations beside them)"
+        )
+        return Check(NAME, Level.bad, f"{said}: nobody could have shown a rule", numbers)
     return Check(
         NAME, Level.good, "ζ forbids nothing, and agents earn what the demonstrations earn", numbers
     )
