@@ -189,7 +189,7 @@ def test_bad_input_is_refused_before_anything_is_made():
         learn(task, lap_demos(), replace(TINY, backward=limit))
     point = icrl.make_scenario("point").task
     with pytest.raises(InputError, match="columns"):
-        learn(replace(point, make_env=no_env), lap_demos(), replace(TINY, steps=10**6))
+        learn_constraint(replace(point, make_env=no_env), lap_demos(), replace(TINY, steps=10**6))
 
 
 def permutation_p_value(low, high):
