@@ -12,6 +12,7 @@ FORWARD: dict[str, Any] = {
     "minibatch": 64,
     "learning_rate": 3e-4,
     "learning_rate_end": 1.0,
+    "gae_lambda": 0.95,
     "initial_log_std": 0.0,
     "shield": False,
     "terminate": TerminateConfig(soft=0.0),

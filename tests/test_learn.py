@@ -9,7 +9,6 @@ import pytest
 
 import icrl
 from icrl.config import BackwardConfig, KLUnit
-from icrl.demos.fitting import fit_and_check
 from icrl.errors import InputError
 from icrl.evaluate import judge
 from icrl.learn import learn
@@ -200,7 +199,7 @@ def test_bad_input_is_refused_before_anything_is_made():
         learn(task, lap_demos(), replace(TINY, backward=limit))
     point = icrl.make_scenario("point").task
     with pytest.raises(InputError, match="columns"):
-        fit_and_check(lap_demos(), point)
+        learn_constraint(replace(point, make_env=no_env), lap_demos(), replace(TINY, steps=10**6))
 
 
 def permutation_p_value(low, high):
