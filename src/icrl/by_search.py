@@ -286,8 +286,8 @@ class SearchWay:
     ) -> LearnState:
         """An agent under ζ that out-earns demonstrations is a counter-example."""
         cost = self.cost_of(state)
-        lawful = cut(samples, first_forbidden(samples, cost))
-        advantages = expected.advantages(lawful)
+        permitted = cut(samples, first_forbidden(samples, cost))
+        advantages = expected.advantages(permitted)
         assert state.evidence is not None
         unbound = scouts_advantage(state.evidence, expected)
         out_earning = float(np.mean(advantages)) > max(_OUT_EARNS, _STILL * unbound)
@@ -301,7 +301,7 @@ class SearchWay:
             and state.generation < _MOST_GENERATIONS
             and self._time_left(state)
         ):
-            evidence = add(state.evidence, lawful, state.generation)
+            evidence = add(state.evidence, permitted, state.generation)
             state = dataclasses.replace(
                 state,
                 evidence=evidence,
@@ -370,12 +370,12 @@ class SearchWay:
         if state.generation >= _MOST_GENERATIONS or state.steps > _LAST_LOOK * self.config.steps:
             return None
         assert state.evidence is not None
-        lawful = cut(samples, first_forbidden(samples, self.cost_of(state)))
+        permitted = cut(samples, first_forbidden(samples, self.cost_of(state)))
         most = max(_OUT_EARNS, _STILL * scouts_advantage(state.evidence, expected))
-        if _rule_of(state) is None or float(np.mean(expected.advantages(lawful))) <= most:
+        if _rule_of(state) is None or float(np.mean(expected.advantages(permitted))) <= most:
             return None
         before = state.finding
-        evidence = add(state.evidence, lawful, state.generation)
+        evidence = add(state.evidence, permitted, state.generation)
         found = self._found(dataclasses.replace(state, evidence=evidence))
         if found.finding is before:
             return None
