@@ -1,7 +1,4 @@
-"""A method of your own: ζ by least squares.
-
-Here, or: icrl learn lap-grid --method own_method:LEAST_SQUARES
-"""
+"""A method of your own: icrl learn lap-grid --method own_method:LEAST_SQUARES."""
 
 from dataclasses import replace
 
@@ -18,12 +15,11 @@ def squares(params, demos, samples, sample_weights, config):
     """mean_D (1 − ζ)² + mean_S ζ²: demonstrated steps are pulled to 1, sampled ones to 0."""
     cost_demos = jax.nn.sigmoid(-logits(params, demos.inputs, config.activation, jnp))
     cost_samples = jax.nn.sigmoid(-logits(params, samples.inputs, config.activation, jnp))
-    missed = masked_mean(cost_demos**2, demos.mask) + masked_mean(
-        (1 - cost_samples) ** 2, samples.mask
-    )
-    info = LossInfo(
-        -missed, masked_mean(cost_demos, demos.mask), masked_mean(cost_samples, samples.mask)
-    )
+    shown = masked_mean(cost_demos, demos.mask)
+    sampled = masked_mean(cost_samples, samples.mask)
+    missed = masked_mean(cost_demos**2, demos.mask)
+    missed += masked_mean((1 - cost_samples) ** 2, samples.mask)
+    info = LossInfo(-missed, shown, sampled)
     return missed, info
 
 
@@ -37,7 +33,6 @@ LEAST_SQUARES = icrl.Method(
 
 if __name__ == "__main__":
     config = replace(LEAST_SQUARES.preset("default", "lap-grid"), steps=20_000)
-    result = icrl.run(
-        "lap-grid", "runs/own-method", method="own_method:LEAST_SQUARES", config=config
-    )
+    method = "own_method:LEAST_SQUARES"
+    result = icrl.run("lap-grid", "runs/own-method", method=method, config=config)
     print(f"a step of its agent costs {result.metrics[-1]['constraint/cost_samples']:.2f}")
