@@ -218,7 +218,7 @@ def mountain_car_demos(task: Any, episodes: int = 20) -> Any:
         place, speed = seen[:, 0], seen[:, 1]
         push = np.where(speed >= 0, pushes, -pushes)
         # where it would roll on to -0.8 if it stopped pushing now, it brakes
-        reach = place - 420.0 * speed**2 * (speed < 0)
+        reach = place - 650.0 * speed**2 * (speed < 0)
         push = np.where((speed < 0) & (reach < -0.8 + margins), pushes, push)
         chosen = push[:, None].astype(np.float32)
         observations.append(seen)
