@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 
 from icrl.config import LearnConfig
 from icrl.constraint.backward_step import check_limits
@@ -42,6 +43,7 @@ SWEEP = "sweep.json"
 TRUTH = "truth"
 NO_TRUTH = "no-truth"
 _TRAIN = "demos-train.npz"
+_MAKING = ".sweep.db.lock"
 _HELD_OUT = "demos-held-out.npz"
 _HELD_OUT_SHARE = 0.2
 _HEARTBEAT = 10
@@ -89,7 +91,8 @@ def open_study(directory: Path, seed: int = 0) -> Any:
         ) from error
     # what ends a trial is told by us, without a traceback
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    with warnings.catch_warnings():
+    # two that make the tables at once would fail
+    with FileLock(directory / _MAKING), warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         storage = optuna.storages.RDBStorage(
             f"sqlite:///{directory / DATABASE}",
