@@ -220,15 +220,16 @@ def test_the_commands_of_a_page_run(page, folder, capsys):
                 name = "Pendulum-v1-icrl-default-seed0"
             ready += ["--out", f"runs/{name}"]
         capsys.readouterr()
+        ended = None
         try:
             main(ready)
         except SystemExit as end:
-            pytest.fail(
-                f"{page}, command {number + 1}: icrl {shlex.join(words)}\n"
-                f"{end.code} {capsys.readouterr().err}"
-            )
+            ended = end
+        told = f"{page}, command {number + 1}: icrl {shlex.join(words)}\n"
+        said = capsys.readouterr()
+        assert ended is None, f"{told}{ended!r} {said.err}"
         if target is not None:
-            target.write_text(capsys.readouterr().out)
+            target.write_text(said.out)
 
 
 def test_commands_are_found():

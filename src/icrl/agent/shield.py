@@ -3,8 +3,8 @@ the nearest allowed one is taken in its place.
 
 It is part of the world and not of the policy, as clipping is: the policy update sees what was
 drawn. It needs a cost function, so it works for a learned zeta as for a rule that somebody wrote
-down; with a model of what follows from an action it also refuses what leads to where everything is
-forbidden. NumPy only.
+down. With a model of what follows from an action it also refuses what leads to where everything is
+forbidden, and what would be stopped too late. NumPy only.
 """
 
 from collections.abc import Callable

@@ -143,9 +143,8 @@ def run_sweep(sweep: Sweep, demos: Demonstrations, say: Say) -> Any:
     def attempt(trial: Any) -> float:
         try:
             return _try(sweep, trial, stopping)
-        except (
-            KeyboardInterrupt
-        ):  # not the trial's fault: it is the first to be tried when the sweep goes on
+        except KeyboardInterrupt:
+            # not the trial's fault: it is the first to be tried when the sweep goes on
             study.enqueue_trial(trial.params, user_attrs=trial.user_attrs)
             raise
 
@@ -274,9 +273,8 @@ def _try(sweep: Sweep, trial: Any, stopping: threading.Event) -> float:
         rounds = num_rounds(sweep.scenario.task, config)
         if config.scouts == 0:
             check_limits(config.backward, config.num_samples, sweep.scenario.task.horizon)
-    except (
-        InputError
-    ) as error:  # settings that do not fit together: no more is to be learned from them
+    except InputError as error:
+        # settings that do not fit together: no more is to be learned from them
         trial.set_user_attr("error", str(error))
         raise optuna.TrialPruned(str(error)) from error
     by_seed = trial_runs(sweep, trial.number)
