@@ -44,8 +44,8 @@ system-browser:
 run-extras: $(STAMP)
 	$(BIN)/python -m pytest tests/extras --ignore tests/extras/test_ray.py
 
-# By itself: Ray gives its nodes 15 to 30 seconds to start, and fails where cores are busy.
-test-ray: ## suites on a Ray cluster of three nodes that lose some (minutes, on a quiet machine), in .venv-extras
+# By itself: it takes all cores, and minutes.
+test-ray: ## suites on a Ray cluster of three nodes that lose some (minutes), in .venv-extras
 	@$(MAKE) --no-print-directory VENV=.venv-extras EXTRAS=dev,docs,sb3,onnx,pandas,tensorboard,wandb,sweep,ray,browser,notebooks run-ray
 
 run-ray: $(STAMP)
@@ -81,14 +81,10 @@ bench: $(STAMP) ## training speed over raw simulator speed, on this machine
 
 # Small faults are put into a copy of one room, one at a time, and its tests run: those that no test sees are listed.
 ROOM ?= constraint/weights
-TESTS ?= tests/constraint/test_weights.py tests/constraint/test_enumerable_world.py
-mutants: $(STAMP) ## faults in ROOM=constraint/weights that TESTS do not see (minutes to hours)
+TESTS ?=
+mutants: $(STAMP) ## faults in ROOM=constraint/weights that its tests (or TESTS) do not see (minutes to hours; goes on)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'cosmic-ray>=8.3'
-	@rm -rf .mutants && mkdir .mutants && cp -r src tests pyproject.toml .mutants/
-	@printf '[cosmic-ray]\nmodule-path = "src/icrl/%s.py"\ntimeout = 300.0\nexcluded-modules = []\ntest-command = "%s -m pytest -x -q -p no:cacheprovider %s"\n[cosmic-ray.distributor]\nname = "local"\n' \
-		'$(ROOM)' '$(abspath $(BIN))/python' '$(TESTS)' > .mutants/room.toml
-	cd .mutants && export PYTHONPATH="$$PWD/src$${PYTHONPATH:+:$$PYTHONPATH}" && $(abspath $(BIN))/cosmic-ray init room.toml room.sqlite \
-		&& $(abspath $(BIN))/cosmic-ray exec room.toml room.sqlite && $(abspath $(BIN))/cr-report room.sqlite --surviving-only --show-diff
+	$(BIN)/python benchmarks/mutants.py $(ROOM) $(if $(TESTS),--tests $(TESTS)) --go-on
 
 check: lint types test ## what must pass before a commit
 

@@ -15,7 +15,8 @@ command, and several times as many kills in an hour.
 
 With `--worker` lives are those of a suite's worker, which draws no pictures:
 `python -m icrl.experiment.engine.worker DIR`, always the same. The file is brought up to date after
-every run; with `--go-on` its counts are added to, until there are so many kills.
+every run; with `--go-on` its counts are added to, until there are so many kills. A file is of one
+commit: kills of another one go into another file (`chaos-lap-grid-COMMIT.json`).
 """
 
 import argparse
@@ -32,17 +33,19 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+import icrl
 from icrl.agent.policy_file import load_policy
 from icrl.constraint.learned import load_constraint
 from icrl.errors import InputError
 from icrl.experiment.directory.checkpoint import checkpoints
-from icrl.experiment.directory.run_directory import RunDirectory
+from icrl.experiment.directory.run_directory import RunDirectory, without_times
 from icrl.experiment.directory.spec import RunSpec
 from icrl.json_files import to_json
 from icrl.runtime import configure_jax
@@ -89,10 +92,10 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
 SUITE = ("suite", "lap-grid", "--only", "icrl", "nominal", "--seeds=1", "--steps=50000", "--jobs=2")
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 CODES = {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}
-TIMES = ("seconds", "steps_per_second")
 MOST_LIVES = 60
 """A run that does not end in so many lives makes no headway."""
-PATIENCE = 900.0
+PATIENCE = 7200.0
+"""Seconds that one life may take: others may keep the cores busy."""
 _WAIT = 0.03
 
 
@@ -218,7 +221,7 @@ def digest(directory: Path) -> dict[str, Any]:
         name = str(path.relative_to(directory))
         if path.name == "metrics.jsonl":
             rows = [json.loads(line) for line in path.read_text().splitlines()]
-            found[name] = [{key: row[key] for key in row if key not in TIMES} for row in rows]
+            found[name] = [without_times(row) for row in rows]
         elif path.name == "scores.json":
             found[name] = _without_times(json.loads(path.read_text()))
         elif path.name == "visited.npz":
@@ -232,7 +235,7 @@ def digest(directory: Path) -> dict[str, Any]:
 def _without_times(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_times(item) for item in value]
-    return {key: item for key, item in value.items() if key not in TIMES}
+    return without_times(value)
 
 
 def require_readable(directory: Path) -> None:
@@ -397,6 +400,7 @@ def report(chaos: Chaos, seconds: float, command: str) -> dict[str, Any]:
     counts = {**dict.fromkeys(zero, 0), **chaos.counts}
     return {
         "command": command,
+        "commit": commit(),
         "kind": chaos.kind,
         "lives are forks": chaos.fork,
         "lives are a suite's workers": chaos.worker,
@@ -407,7 +411,27 @@ def report(chaos: Chaos, seconds: float, command: str) -> dict[str, Any]:
     }
 
 
-NO_COUNTS = ("command", "kind", "median seconds from start to first round", "seconds", "problems")
+NO_COUNTS = (
+    "command",
+    "commit",
+    "kind",
+    "median seconds from start to first round",
+    "seconds",
+    "problems",
+)
+
+
+@cache
+def commit() -> str:
+    """The commit whose runs are killed, with a + where files differ from it."""
+    source = Path(icrl.__file__).parent
+
+    def git(*words: str) -> str:
+        told = subprocess.run(["git", *words], cwd=source, capture_output=True, text=True)
+        return told.stdout.strip()
+
+    name = git("rev-parse", "--short=7", "HEAD") or "unknown"
+    return name + "+" * bool(git("status", "--porcelain", "--", "."))
 
 
 def go_on(chaos: Chaos, path: Path) -> float:
@@ -419,6 +443,11 @@ def go_on(chaos: Chaos, path: Path) -> float:
     before = json.loads(path.read_text())
     if before["kind"] != chaos.kind:
         raise SystemExit(f"{path} counts kills of {before['kind']}.")
+    if before["commit"] != commit():
+        raise SystemExit(
+            f"{path} counts kills at commit {before['commit']}, this is {commit()}: give another "
+            "--out."
+        )
     chaos.problems += before["problems"]
     chaos.counts.update(
         {key: n for key, n in before.items() if key not in NO_COUNTS and not isinstance(n, bool)}
@@ -456,11 +485,12 @@ def main(
     parser.add_argument("--out", type=Path, default=None)
     parser.add_argument("--go-on", action="store_true", help="add to the counts in --out")
     args = parser.parse_args(arguments)
+    # Lives compile nothing that an earlier one has compiled: most of a short life would be that.
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     if args.fork and args.kind != "suite":
         if (
             "JAX_COMPILATION_CACHE_DIR" not in os.environ
         ):  # JAX reads its settings when it is imported: begin again
-            os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
             configure_jax()
             os.execv(sys.executable, [sys.executable, *sys.argv])
         preload()

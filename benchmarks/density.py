@@ -1,4 +1,5 @@
-"""How dense is a code base? Per 1,000 lines: conditional expressions, `a, b = x, y`, comments.
+"""How dense is a code base? Per 1,000 lines: conditional expressions, `a, b = x, y`, lines of
+comments, and of docstrings (those under fields and constants count too).
 
     python benchmarks/density.py src/icrl PATH...
 
@@ -26,6 +27,7 @@ class Density:
     conditionals: int = 0
     tuples: int = 0
     comments: int = 0
+    docstrings: int = 0
     wide: int = 0
     sizes: tuple[int, ...] = ()
 
@@ -40,6 +42,15 @@ def is_tuple_assignment(node: ast.AST) -> bool:
     return any(isinstance(target, ast.Tuple) for target in node.targets)
 
 
+def docstring_lines(node: ast.AST) -> int:
+    """Lines of a text that stands by itself: what a module, function, field or constant is."""
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
+        return 0
+    if not isinstance(node.value.value, str):
+        return 0
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
 def measure(paths: list[Path]) -> Density:
     """Count over Python files."""
     found = Density()
@@ -51,6 +62,7 @@ def measure(paths: list[Path]) -> Density:
         for node in tree:
             found.conditionals += isinstance(node, ast.IfExp)
             found.tuples += is_tuple_assignment(node)
+            found.docstrings += docstring_lines(node)
         tokens = tokenize.generate_tokens(io.StringIO(text).readline)
         found.comments += sum(token.type == tokenize.COMMENT for token in tokens)
         found.wide += sum(len(line) > WIDE for line in lines)
@@ -70,6 +82,7 @@ def row(name: str, found: Density) -> str:
         found.per_thousand(found.conditionals),
         found.per_thousand(found.tuples),
         found.per_thousand(found.comments),
+        found.per_thousand(found.docstrings),
         f"{100 * found.wide / max(found.lines, 1):.1f} %",
     ]
     return f"| {' | '.join(cells)} |"
@@ -77,10 +90,10 @@ def row(name: str, found: Density) -> str:
 
 def main(arguments: list[str]) -> None:
     print(
-        "| | files | lines | median file | `x if c else y` | `a, b = x, y` | comments | wide lines "
-        "|"
+        "| | files | lines | median file | `x if c else y` | `a, b = x, y` | comments | docstrings "
+        "| wide lines |"
     )
-    print("|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     for argument in arguments:
         path = Path(argument)
         files = [path]

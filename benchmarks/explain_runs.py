@@ -2,7 +2,7 @@
 what the data leave open.
 
 Run `python benchmarks/explain_runs.py runs/half-cheetah --out results/half-cheetah`: writes
-explain.md (with the command) and explain.json. Runs without a constraint or without a record of
+explain.md (with the command) and explain.json.gz. Runs without a constraint or without a record of
 their agents are left out.
 """
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import per_run
 
 MODES = ("helped", "alone", "clone", "empty")
 SHAPES = (
@@ -52,10 +53,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    file = arguments.out / "cells.json"
-    cells: list[dict[str, Any]] = []
-    if file.exists():
-        cells = json.loads(file.read_text())
+    file = arguments.out / "cells"
+    cells: list[dict[str, Any]] = per_run.read(file) or []
     made = {(cell["world"], cell["mode"], cell["seed"]) for cell in cells}
     wanted = [
         (world, mode, seed, tuple(arguments.set))
@@ -67,7 +66,7 @@ def main() -> None:
     with ProcessPoolExecutor(arguments.jobs, mp_context=get_context("spawn")) as pool:
         for cell in pool.map(_cell, wanted):
             cells.append(cell)
-            file.write_text(json.dumps(cells, indent=1) + "\n")
+            per_run.write(file, cells)
             print(_line(cell), flush=True)
     (arguments.out / "table.md").write_text(table(cells))
 

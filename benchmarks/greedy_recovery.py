@@ -10,15 +10,15 @@ them takes many more demonstrations. Run from the root of the repository:
 
     python benchmarks/greedy_recovery.py
 
-writes results/tabular/greedy_recovery.json and .png.
+writes results/tabular/greedy_recovery.json.gz and .png.
 """
 
-import json
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import per_run
 
 from icrl.tabular.greedy import infer_constraints
 from icrl.tabular.grids import (
@@ -144,10 +144,7 @@ def main() -> None:
     print(COMMAND)
     rows = [row for name, (mdp, true) in worlds().items() for row in measure(name, mdp, true)]
     OUT.mkdir(parents=True, exist_ok=True)
-    lines = ",\n".join("  " + json.dumps(row) for row in rows)
-    (OUT / "greedy_recovery.json").write_text(
-        f'{{"command": {json.dumps(COMMAND)}, "runs": [\n{lines}\n]}}\n'
-    )
+    per_run.write(OUT / "greedy_recovery", {"command": COMMAND, "runs": rows})
     draw(rows, OUT / "greedy_recovery.png")
     print(f"{'world':<14}{'demos':>6}{'exact':>8}{'missed':>8}{'invented':>10}{'seconds':>9}")
     for name in dict.fromkeys(row["world"] for row in rows):

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import per_run
 from rich.progress import track
 
 from icrl.experiment.directory.run_directory import CONSTRAINT
-from icrl.json_files import write_json
+from icrl.json_files import to_json
 from icrl.report.records import RunRecord, read_groups
 from icrl.report.table import as_markdown
 from icrl.visited import VISITED
@@ -22,7 +23,7 @@ def write_page(
     doc: str, name: str, title: str, headers: Sequence[str], note: str, read: Reader
 ) -> None:
     """Read the finished runs of a directory that have a constraint and a record of their agents;
-    write NAME.md, .json.
+    write NAME.md, NAME.json.gz.
 
     `--first` reads only the lowest seed of each method.
     """
@@ -52,7 +53,7 @@ def write_page(
     (arguments.out / f"{name}.md").write_text(
         f"# {title}\n\n{table}\n{note}\n\nMade by `{command}`.\n"
     )
-    write_json(arguments.out / f"{name}.json", found)
+    per_run.write(arguments.out / name, to_json(found))
 
 
 def _can_be_read(run: RunRecord) -> bool:

@@ -13,6 +13,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import per_run
+
 from icrl.report.table import as_markdown
 
 RIGHT = {
@@ -110,7 +112,7 @@ def cell(value: float | None) -> str:
 
 
 def main() -> None:
-    """Read, write table.md, runs.json and command.txt."""
+    """Read, write table.md, runs.json.gz and command.txt."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -170,7 +172,7 @@ def main() -> None:
     )
     arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / "table.md").write_text(text)
-    (arguments.out / "runs.json").write_text(json.dumps(rows, indent=1) + "\n")
+    per_run.write(arguments.out / "runs", rows)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 and how right their constraints are in truth.
 
 Run `python benchmarks/trust_runs.py runs/half-cheetah --out results/half-cheetah --first`: writes
-trust.md (with the command) and trust.json. Each run takes up to a minute or two, so --first judges
-one seed of each method, with the others as its witnesses.
+trust.md (with the command) and trust.json.gz. Each run takes up to a minute or two, so --first
+judges one seed of each method, with the others as its witnesses.
 """
 
 from typing import Any

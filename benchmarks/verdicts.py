@@ -26,7 +26,6 @@ wrong one, and if it is not "trust it" for one between, and for fewer than five 
 """
 
 import argparse
-import json
 import shutil
 import sys
 import tempfile
@@ -35,6 +34,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import per_run
 from scipy.spatial import cKDTree
 
 from icrl.agent.policy_file import load_policy
@@ -417,7 +417,7 @@ def cell(value: float | None) -> str:
 
 
 def main() -> None:
-    """Judge every case; write table.md, cases.json and command.txt."""
+    """Judge every case; write table.md, cases.json.gz and command.txt."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -439,8 +439,8 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     runs = find_runs(arguments.runs)
     rows = []
-    if arguments.resume and (arguments.out / "cases.json").exists():
-        rows = json.loads((arguments.out / "cases.json").read_text())
+    if arguments.resume:
+        rows = per_run.read(arguments.out / "cases") or []
     done = {(row["run"], row["kind"]) for row in rows}
     for run in runs:
         for kind in arguments.kinds:
@@ -462,7 +462,7 @@ def main() -> None:
 
 
 def write(rows: list[dict[str, Any]], command: str, out: Path) -> None:
-    """table.md, cases.json and command.txt."""
+    """table.md, cases.json.gz and command.txt."""
     names = [
         "world",
         "seed",
@@ -481,7 +481,7 @@ def write(rows: list[dict[str, Any]], command: str, out: Path) -> None:
     (out / "table.md").write_text(
         f"{title}\n\n{summary(rows)}\n\n{table}\n\nMade by `{command}`.\n"
     )
-    (out / "cases.json").write_text(json.dumps(rows, indent=1) + "\n")
+    per_run.write(out / "cases", rows)
     (out / "command.txt").write_text(command + "\n")
 
 

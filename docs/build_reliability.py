@@ -32,7 +32,7 @@ def page() -> str:
     text = TARGET.read_text(encoding="utf-8")
     before, rest = text.split(START)
     _, after = rest.split(END)
-    parts = (_killed(), _damaged(), _steady(), _kept())
+    parts = (_killed(), _damaged(), _steady(), _kept(), _faults())
     return before + START + "\n\n" + "\n\n".join(parts) + "\n\n" + END + after
 
 
@@ -42,14 +42,24 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _killed() -> str:
+    """A row for each kind and commit; of a kind with several commits also their sum."""
     rows = [
-        "| killed | kills | ended | that differ | unreadable | wrong exit codes | tracebacks |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        "| killed | commit | kills | ended | that differ | unreadable | wrong exit codes | "
+        "tracebacks |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     for kind, name in KILLED.items():
-        found = _read(f"reliability/chaos-{kind}.json")
-        rows.append(f"| {name} | " + " | ".join(f"{found[count]:,}" for count in COUNTS) + " |")
+        paths = sorted((RESULTS / "reliability").glob(f"chaos-{kind}-*.json"))
+        found = [_read(f"reliability/{path.name}") for path in paths]
+        rows += [_row(name, one["commit"], [one]) for one in found]
+        if len(found) > 1:
+            rows.append(_row(f"**{name}**", "**all**", found))
     return "\n".join(rows)
+
+
+def _row(name: str, commit: str, found: list[dict[str, Any]]) -> str:
+    counts = [f"{sum(one[count] for one in found):,}" for count in COUNTS]
+    return f"| {name} | {commit} | {' | '.join(counts)} |"
 
 
 def _damaged() -> str:
@@ -73,27 +83,17 @@ def _damaged() -> str:
 
 
 def _steady() -> str:
-    """Memory since runs copy the pairs that they keep;
-    where nobody has measured that, as it was before.
-    """
-    path = "reliability/memory-lap-grid.json"
-    when, since = "Since runs copy the pairs that they keep,", ""
-    if not (RESULTS / path).exists():
-        path = "reliability/memory-lap-grid-before.json"
-        when, since = (
-            "Before runs copied the pairs that they keep,",
-            "It has not been measured since.",
-        )
-    found = _read(path)
+    found = _read("reliability/memory-lap-grid.json")
+    before = _read("reliability/memory-lap-grid-before.json")
     return _wrapped(
-        f"{when} memory grew by {found['growth_share_since']:.1%} over {found['steps'] / 1e6:.1f}M "
-        "steps",
+        f"Memory grew by {found['growth_share_since']:.1%} over {found['steps'] / 1e6:.1f}M steps",
         f"of `lap-grid` after the first tenth, from {found['megabytes_after_a_tenth']:.0f} to",
-        f"{found['most_megabytes_since']:.0f} MB; descriptors were "
+        f"{found['most_megabytes_since']:.0f} MB ({before['growth_share_since']:.1%} before what",
+        "agents visited lay in one piece of memory); descriptors were",
         f"{found['descriptors_after_a_tenth']} there and",
         f"{found['descriptors_at_the_last_round']} at the end, and "
         f"{found['processes_left_after_its_end']} processes",
-        f"were left. {since}",
+        "were left.",
     )
 
 
@@ -108,6 +108,22 @@ def _kept() -> str:
         f"({kept['steps'] / 1e6:.2f}M steps, {kept['run_seconds']:.0f} s; the load of the machine "
         "was",
         f"{kept['machine']['load_average'][0]}).",
+    )
+
+
+def _faults() -> str:
+    path = "reliability/mutants.json"
+    if not (RESULTS / path).exists():
+        return "Which faults in the rooms of mathematics no test sees has not been listed yet."
+    rooms = _read(path)["rooms"]
+    total = sum(one["mutants"] for one in rooms)
+    same = sum(len(one["equivalent"]) for one in rooms)
+    unseen = sum(len(one["survivors"]) for one in rooms)
+    names = ", ".join(f"`{one['room']}`" for one in rooms)
+    return _wrapped(
+        f"Of {total:,} faults put into {names} the tests see {total - same - unseen:,}; "
+        f"{same} do the same as the room (`results/{path}` says why of each),",
+        f"{unseen} are not seen.",
     )
 
 

@@ -7,7 +7,10 @@ import icrl
 
 
 class MarkdownLog(icrl.Callback):
-    """A table in one file: what the agent earns, and what it is charged."""
+    """A table in one file: what the agent earns, and what it is charged.
+
+    Also to be had: `on_update`, after every policy update, and `on_checkpoint` (docs/tools.md).
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -12,7 +12,8 @@ from icrl.methods.record import baseline_settings
 
 
 def squares(params, demos, samples, sample_weights, config):
-    """mean_D (1 − ζ)² + mean_S ζ²: demonstrated steps are pulled to 1, sampled ones to 0."""
+    """mean_D (1 − ζ)² + mean_S ζ²: demonstrated steps are pulled to 1, sampled ones to 0.
+    An `icrl.constraint.objective.Objective`: steps are [N, T] and padded, the mask says where."""
     cost_demos = jax.nn.sigmoid(-logits(params, demos.inputs, config.activation, jnp))
     cost_samples = jax.nn.sigmoid(-logits(params, samples.inputs, config.activation, jnp))
     shown = masked_mean(cost_demos, demos.mask)
@@ -28,7 +29,7 @@ LEAST_SQUARES = icrl.Method(
     label="least squares",
     summary="demonstrations against samples, by squared errors",
     settings=baseline_settings(),
-    objective=lambda: squares,
+    objective=lambda: squares,  # asked for when it learns: tables and help need the record alone
 )
 
 if __name__ == "__main__":

@@ -227,7 +227,7 @@ def test_a_wrong_file_says_what_is_wrong(tmp_path, old, new, message):
     with pytest.raises(icrl.InputError, match=r"mine\.toml") as caught:
         read_suite(tmp_path / "mine.toml")
     assert message in str(caught.value)
-    with pytest.raises(icrl.InputError, match="does not exist"):
+    with pytest.raises(icrl.InputError, match="there is no such file: expected a suite"):
         icrl.suite(tmp_path / "none.toml", tmp_path / "out")
 
 

@@ -30,12 +30,16 @@ STOREYS = [
         "versions",
         "words",
         "codec",
+        "growing",
+        "memory",
+        "spans",
     },
     {"tasks", "demos", "agent", "constraint", "tabular", "search"},
     {
         "learn",
         "by_search",
         "by_gradient",
+        "trials",
         "state",
         "evidence",
         "rounds",
@@ -74,6 +78,7 @@ SAME_STOREY = {
     ("experiment.directory", "visited"),  # the record is one of a run's files
     ("codec", "errors"),
     ("codec", "types"),
+    ("growing", "types"),
     ("json_files", "errors"),
     ("json_files", "files"),
     ("search", "constraint"),  # what is found is a region, which zeta is
@@ -84,6 +89,8 @@ SAME_STOREY = {
     ("by_search", "evidence"),
     ("by_search", "state"),
     ("by_search", "rounds"),
+    ("by_search", "trials"),
+    ("trials", "evidence"),
     ("by_gradient", "state"),
     ("by_gradient", "rounds"),
     ("state", "evidence"),
@@ -369,3 +376,18 @@ def test_what_must_be_light_is_light(module, heavy):
     code = f"import sys, {module}; print(sorted(set({heavy!r}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_no_room_needs_what_only_unix_has():
+    """The lock is a library's: `fcntl` would keep suites from Windows."""
+    unix = {"fcntl", "termios", "pwd", "grp", "resource", "pty"}
+    found = {}
+    for path in FILES:
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        names = {
+            alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names
+        }
+        names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+        if names & unix:
+            found[path.name] = names & unix
+    assert found == {}

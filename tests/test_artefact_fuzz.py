@@ -19,6 +19,7 @@ import pytest
 from safetensors.numpy import load, save
 
 import worlds
+from damage import cut, flip, splice
 from icrl.agent.policy_file import CHECKSUM, load_policy, save_policy
 from icrl.agent.policy_file import _checksum as policy_checksum
 from icrl.agent.state import init_agent, policy_of
@@ -94,23 +95,6 @@ def answer(kind: str, folder: Path) -> np.ndarray:
     actions = np.arange(9) % width if constraint.features.discrete else np.zeros((9, width))
     assert json.dumps(constraint.card, allow_nan=False)
     return constraint.feasibility(observations, actions)
-
-
-def cut(rng: random.Random, good: bytes) -> bytes:
-    return good[: rng.randrange(len(good))]
-
-
-def flip(rng: random.Random, good: bytes) -> bytes:
-    data = bytearray(good)
-    for _ in range(rng.choice((1, 1, 2, 8, 64))):
-        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-    return bytes(data)
-
-
-def splice(rng: random.Random, good: bytes) -> bytes:
-    at, size = rng.randrange(len(good)), rng.randrange(1, 64)
-    middle = rng.choice((b"", rng.randbytes(size), bytes(size), b"\xff" * size, good[:size]))
-    return good[:at] + middle + good[at + rng.choice((0, size)) :]
 
 
 def overwrite_number(rng: random.Random, good: bytes) -> bytes:

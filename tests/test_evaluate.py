@@ -1,6 +1,7 @@
 """The evaluator: both metrics by hand, up to the first violation both worlds
 are the same, scripted laps."""
 
+from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
@@ -26,6 +27,7 @@ from icrl.evaluate import (
     evaluate_policy,
     judge,
     judge_constraint,
+    play_episodes,
     violations_of,
 )
 from icrl.tasks.lap_grid import LapGridEnv, lap_grid
@@ -179,6 +181,26 @@ def test_a_constraint_is_judged_by_hits_alarms_and_overlap():
     )
 
 
+def test_a_miss_and_a_false_alarm_are_told_apart():
+    # truth: x = -5 and x = 2. judged infeasible: -5, -2 and -1.5.
+    places = np.array([[-5.0], [-2.0], [-1.5], [0.0], [2.0]])
+    pairs = Pairs(observations=places, actions=np.zeros((5, 1)))
+    scenario = SimpleNamespace(violates=lambda o, a: (o[..., 0] == -5) | (o[..., 0] == 2))
+    truth = judge_constraint(scenario, wall_constraint(-1.0), pairs)
+    # costs fall from -5 to 2: of the six pairs (forbidden, allowed), -5 wins three and 2 none
+    assert truth == ConstraintTruth(
+        hit_rate=0.5, false_alarm_rate=pytest.approx(2 / 3), auc=0.5, iou=pytest.approx(1 / 4)
+    )
+
+
+def test_area_under_curve_needs_one_of_each_kind_and_no_more():
+    scores = np.array([0.1, 0.2, 0.3])
+    assert area_under_curve(scores, np.array([True, True, True])) is None
+    assert area_under_curve(scores, np.array([False, False, False])) is None
+    assert area_under_curve(scores, np.array([True, False, True])) == 0.5  # 0.1 loses, 0.3 wins
+    assert area_under_curve(scores, np.array([False, True, False])) == 0.5
+
+
 def test_area_under_curve_by_counting_pairs():
     rng = np.random.default_rng(0)
     scores, positives = rng.integers(0, 5, 60).astype(float), rng.random(60) < 0.4
@@ -194,10 +216,47 @@ def test_the_boundary_is_where_zeta_crosses_one_half():
     assert boundary(wall_constraint(-9.0), pairs, 0, grid) is None
 
 
+def zeta_along(grid, means):
+    """A constraint whose zeta has these values at the grid's."""
+    return SimpleNamespace(
+        threshold=0.5,
+        feasibility=lambda observations, actions: np.interp(observations[..., 0], grid, means),
+    )
+
+
+@pytest.mark.parametrize(
+    ("means", "wanted"),
+    [
+        ([0.2, 0.8, 0.3, 0.5, 0.1, 0.2], 2.5),  # the last rise counts, and to reach one half is one
+        ([0.5, 0.9, 0.9, 0.9, 0.9, 0.9], None),  # to begin there is none
+        ([0.1, 0.1, 0.1, 0.1, 0.1, 0.7], 4.5),  # the last two values are looked at
+        ([0.9, 0.8, 0.7, 0.6, 0.3, 0.2], None),  # a fall is none
+    ],
+)
+def test_the_boundary_is_the_last_rise(means, wanted):
+    grid = np.arange(6.0)
+    pairs = Pairs(observations=np.zeros((2, 1)), actions=np.zeros((2, 1)))
+    assert boundary(zeta_along(grid, means), pairs, 0, grid) == wanted
+
+
+def test_episodes_are_seeded_by_a_stream_of_their_own(monkeypatch):
+    told = []
+    room = import_module("icrl.evaluate")  # `icrl.evaluate` by itself is the verb
+    monkeypatch.setattr(room, "sample_trajectories", lambda *words: told.append(words))
+    task = lap_grid().task
+    play_episodes(task, None, 4, 3)
+    play_episodes(task, None, 4, 9)
+    for (_, _, env, horizon, seed), wanted in zip(told, (3, 9), strict=True):
+        assert env.num_envs == 4
+        assert horizon == task.horizon
+        assert seed == np.random.default_rng([wanted, 0xE7A1]).integers(2**31)
+
+
 def test_confusion_counts_each_kind_once():
-    judged = np.array([True, True, False, False, False])
-    forbidden = np.array([True, False, True, False, False])
-    assert confusion(judged, forbidden) == (1, 1, 1, 2)
+    counts = (1, 2, 3, 7)  # no count is another's sum, so that none stands for another
+    judged = np.repeat([True, False, True, False], counts)
+    forbidden = np.repeat([True, True, False, False], counts)
+    assert confusion(judged, forbidden) == counts
 
 
 def test_calibration_by_hand():
@@ -221,6 +280,11 @@ def test_bins_of_calibration_begin_at_their_lower_end():
     assert found.error == pytest.approx((0.95 + 0.1 + 2 * 0.475 + 0.0) / 5)
     assert calibration(np.array([0.6]), np.array([True]), bins=2).pairs == [1]
     assert calibration(np.array([0.2, 0.6]), np.array([True, True]), bins=2).pairs == [1, 1]
+
+
+def test_calibration_of_one_pair_and_of_none():
+    assert calibration(np.array([0.6]), np.array([True])).error == pytest.approx(0.4)
+    assert calibration(np.zeros(0), np.zeros(0, bool)) == (0.0, [], [], [])
 
 
 @given(st.integers(0, 2**31))

@@ -126,7 +126,7 @@ def test_files_are_written_in_one_place():
         "files.py",
         "experiment/engine/engine.py",
         "experiment/engine/ray_engine.py",
-        "experiment/suite/suite.py",
+        "experiment/suite/making.py",
         "experiment/suite/sweep.py",
     }
     found = [place for path in SOURCE.rglob("*.py") for place in writers(path)]

@@ -3,9 +3,17 @@
 import numpy as np
 import pytest
 
+from icrl.codec import pack
 from icrl.errors import InputError
 from icrl.types import Trajectories
-from icrl.visited import CHANCE, MOST_PAIRS, VisitRecorder, load_visited, save_visited
+from icrl.visited import (
+    CHANCE,
+    MOST_PAIRS,
+    RecorderState,
+    VisitRecorder,
+    load_visited,
+    save_visited,
+)
 
 
 def episodes(n, length, width=3, discrete=False, seed=0):
@@ -128,3 +136,14 @@ def test_values_that_make_no_sense_are_refused(tmp_path, name, value, message):
     np.savez(tmp_path / "visited.npz", **arrays)
     with pytest.raises(InputError, match=message):
         load_visited(tmp_path / "visited.npz")
+
+
+def test_a_recorder_holds_as_many_arrays_after_a_hundred_rounds_as_after_one():
+    """What a round leaves between what it gives back makes memory grow
+    by several times as much."""
+    counts = []
+    recorder = VisitRecorder()
+    for number in range(100):
+        recorder.add(episodes(4, 30, seed=number), number, np.zeros(4))
+        counts.append(len(pack(recorder.state(), RecorderState).arrays))
+    assert counts == [8] * 100

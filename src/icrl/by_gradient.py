@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from icrl.agent.forward_step import Pace, forward_step, generator
+from icrl.agent.forward_step import forward_step, generator, steady
 from icrl.agent.sampling import sample_agent
 from icrl.agent.state import init_agent
 from icrl.agent.training import Training
@@ -24,7 +24,15 @@ from icrl.constraint.backward_step import (
 from icrl.constraint.features import select_features
 from icrl.constraint.objective import Objective, loss
 from icrl.demos.dataset import Demonstrations
-from icrl.rounds import OnProgress, Phase, Round, num_rounds, report_progress
+from icrl.rounds import (
+    OnProgress,
+    Phase,
+    Round,
+    learning_rate_share,
+    num_rounds,
+    report_progress,
+)
+from icrl.spans import span
 from icrl.state import LearnState
 from icrl.tasks.task import Task
 from icrl.trajectories import pairs_of
@@ -43,6 +51,8 @@ class GradientWay:
         objective: Objective = loss,
         to_bonus: Callable[[CostFunction], CostFunction] | None = None,
     ) -> None:
+        # A KL limit that can never fire would be ignored without a word; better to stop before
+        # hours of training.
         check_limits(config.backward, config.num_samples, task.horizon)
         self.task = task
         self.demos = demos
@@ -51,7 +61,11 @@ class GradientWay:
         self.to_bonus = to_bonus
         self.rounds = num_rounds(task, config)
         self.features = select_features(task, config.features, config.backward.input_clip)
+        # Each use of chance has a key of its own, so that a change in one (more layers of zeta,
+        # say) leaves the others' numbers as they were.
         self.key_agent, self.key_constraint, self.key_rounds = jax.random.split(key, 3)
+        # Two sets of environments: training takes as many as make a good rollout, sampling one for
+        # each trajectory of S.
         self.train_env = task.make_env(config.forward.num_envs)
         self.sample_env = task.make_env(config.num_samples)
 
@@ -73,19 +87,21 @@ class GradientWay:
         afresh.
         """
         number = state.number + 1
+        # Off by default (`restart_above` is None). An agent that was trained under another zeta may
+        # be stuck where the old one left it.
         if self._moved_far(state):
             key = jax.random.fold_in(self.key_agent, number)
             fresh = init_agent(generator(key), self.task, self.config.forward)
             state = dataclasses.replace(state, training=Training(fresh))
+        # GAIL as a constraint pays log zeta instead of charging 1 - zeta. An agent is given one of
+        # the two, never both.
         cost: CostFunction | None = self.cost_of(state)
         bonus = None
         if self.to_bonus is not None and cost is not None:
             bonus = self.to_bonus(cost)
             cost = None
-        share = (
-            1.0 - (1.0 - self.config.forward.learning_rate_end) * state.steps / self.config.steps
-        )
         agent, info = forward_step(
+            # Even numbers for training, odd ones for sampling: no round shares a key with another.
             jax.random.fold_in(self.key_rounds, 2 * number),
             state.training.agent,
             self.task,
@@ -94,7 +110,7 @@ class GradientWay:
             self.config.forward,
             bonus=bonus,
             on_update=partial(report_progress, on_progress, state.steps, self.rounds),
-            pace=lambda _: Pace(learning_rate=share),
+            pace=steady(learning_rate_share(state.steps, self.config)),
         )
         return dataclasses.replace(
             state,
@@ -115,11 +131,13 @@ class GradientWay:
             self.config.forward,
             self.task.horizon,
         )
+        # The paper's way asks of no sample whether it needs explaining: all count alike.
         weights = np.ones(samples.num_trajectories)
         return dataclasses.replace(
             state, samples=samples, weights=weights, steps=state.steps + samples.num_steps
         )
 
+    @span("zeta")
     def move(self, state: LearnState) -> LearnState:
         """Up to B gradient steps of ζ (Eqs. 8, 10-12)."""
         assert state.zeta is not None
@@ -135,6 +153,8 @@ class GradientWay:
         why = f"{info.updates_made} gradient steps"
         if info.stopped_early:
             why += ", then a KL limit"
+        # How far zeta moved is told where the agent goes, for that is what it feels. Far off, zeta
+        # may change without consequence.
         moved = dataclasses.replace(state, zeta=zeta)
         pairs = pairs_of(state.samples)
         before = self.cost_of(state)(pairs.observations, pairs.actions)
@@ -161,6 +181,7 @@ class GradientWay:
         assert state.samples is not None
         assert state.forward_info is not None
         assert state.constraint_info is not None
+        # With a bonus nothing is charged, so there is no cost that the agent was trained under.
         cost = None
         if self.to_bonus is None:
             cost = self.cost_of(state)

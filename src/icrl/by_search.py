@@ -12,17 +12,16 @@
 """
 
 import dataclasses
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 
-from icrl.agent.cloning import foreseeing, shown_steps
-from icrl.agent.forward_step import forward_steps, generator
+from icrl.agent.cloning import shown_steps
+from icrl.agent.forward_step import NOTHING_DONE, forward_steps, generator
 from icrl.agent.rollout import sample_trajectories
-from icrl.agent.state import AgentState, policy_of
+from icrl.agent.state import init_agent, policy_of
 from icrl.agent.training import (
     Goal,
     Measurement,
@@ -30,24 +29,26 @@ from icrl.agent.training import (
     first_forbidden,
     judged_training,
     measure,
+    seen_first,
     start_training,
     train_on,
 )
 from icrl.config import LearnConfig, Train
-from icrl.constraint.found import region_constraint, region_cost
+from icrl.constraint.found import region_constraint
 from icrl.constraint.learned import LearnedConstraint
-from icrl.constraint.region import Region
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
 from icrl.evidence.expected import Expected, expected_of
-from icrl.evidence.gathered import Evidence, add, scouts_advantage, strength_of, weights_of
+from icrl.evidence.gathered import add, scouts_advantage, strength_of, weights_of
 from icrl.rounds import OnProgress, Phase, Round, num_rounds, report_progress
 from icrl.search.axes import make_axes
 from icrl.search.question import Values, values_of
 from icrl.search.rule import Problem, Rule, find_rule
-from icrl.state import LearnState
+from icrl.spans import span
+from icrl.state import LearnState, Scout
 from icrl.tasks.task import Task
-from icrl.trajectories import cut, pairs_of
+from icrl.trajectories import pairs_of
+from icrl.trials import Trials, rule_cost
 from icrl.types import CostFunction, Trajectories
 
 _SCOUTS_SHARE = 0.5
@@ -65,7 +66,7 @@ _FINAL_SHARE = 0.5
 """Of a run's steps, for the agent that is handed out at most."""
 _GROWS = 0.4
 """Share of an agent's training over which what is forbidden grows to its full size."""
-_NEAR = 0.03
+_NEAR = 0.05
 """Of the way from chance to demonstrations: an agent that comes so near earns what they earn.
 To earn the last of it, agents go where nobody has shown that one may."""
 _LEFT_FOR_FINAL = 0.3
@@ -81,19 +82,16 @@ deviations, twice in a row."""
 _OUT_EARNS = 1.0
 """An agent under ζ out-earns demonstrations when its mean advantage is above so
 many of their deviations,"""
-_WORTH_ASKING = 0.5
-"""An agent that out-earns them by less cannot be asked what it would keep under a rule."""
 _CLEAR = 0.45
 """Where nobody can be asked, a rule must explain so much of what little there is to explain."""
-_MOST_BATCHES = 4
-_TRY_CAUTION = 0.5
-_TRY_SHARE = 0.005
-"""Batches of episodes in which an agent is tried under a rule,
-and the share of a run's steps that they may take."""
 _STILL = 1 / 3
 """and above this share of what scouts have: below it, it may merely be better than the expert."""
 _AS_CLEARLY = 0.15
 _TWICE = 2
+_HARDLY = 0.05
+"""Share of steps that may be forbidden of an agent that missed its goal and is handed out all the
+same, and of a clone that was never trained: as much as the wall forbids of demonstrations that are
+held out."""
 _NEVER = 10**12
 """A scout's learning rate never falls."""
 
@@ -123,10 +121,7 @@ class SearchWay:
         )
         self.shown = values_of(self.axes, demos.trajectories, task.discrete)
         self.imitated = shown_steps(demos.trajectories, task)
-        share = int(_TRY_SHARE * config.steps / (config.num_samples * task.horizon))
-        self.batches_tried = max(1, min(_MOST_BATCHES, share))
-        self.steps_tried = 0
-        """Steps in which agents were tried under candidates, while ζ was being found."""
+        self.trials = Trials(task, config)
 
     def start(self) -> LearnState:
         """What chance earns is the lower end of every yardstick; then the first scout."""
@@ -160,10 +155,7 @@ class SearchWay:
         rule = _rule_of(state)
         if state.phase is Phase.scout or rule is None:
             return None
-        return self._cost(rule, rule.region.with_caution(self.config.caution))
-
-    def _cost(self, rule: Rule, region: Region) -> CostFunction:
-        return region_cost(region, [axis.columns for axis in rule.axes], self.task)
+        return rule_cost(rule, self.config.caution, self.task)
 
     def _growing(self, state: LearnState) -> CostFunction | None:
         """The same for an agent that is being trained:
@@ -174,13 +166,16 @@ class SearchWay:
         """
         rule = _rule_of(state)
         grown = state.training.steps / (_GROWS * self.budget(state))
-        if state.phase is Phase.scout or rule is None or grown >= 1.0 or state.training.cloned:
+        knows_it = state.training.cloned or state.alone
+        if state.phase is Phase.scout or rule is None or grown >= 1.0 or knows_it:
             return self.cost_of(state)
-        return self._cost(rule, rule.region.with_caution(self.config.caution * grown))
+        return rule_cost(rule, self.config.caution * grown, self.task)
 
     def solve(self, state: LearnState, on_progress: OnProgress) -> LearnState:
         """One piece of the agent's training under the present ζ (Eq. 9)."""
         number = state.number + 1
+        if seen_first(state.training, looks=len(state.curve)):
+            return dataclasses.replace(state, number=number, forward_info=NOTHING_DONE)
         training, info = train_on(
             jax.random.fold_in(self.key_rounds, 2 * number),
             state.training,
@@ -207,9 +202,11 @@ class SearchWay:
         policy = policy_of(
             state.training.agent, self.task, self.forward, self.cost_of(state), greedy=True
         )
-        samples = sample_trajectories(
-            rng, policy, self.sample_env, self.task.horizon, int(rng.integers(2**31))
-        )
+        env = self.sample_env
+        if state.phase is Phase.final:
+            # from many starts: an agent that is handed out must do well from all of them
+            env = self.trials.env
+        samples = sample_trajectories(rng, policy, env, self.task.horizon, int(rng.integers(2**31)))
         return dataclasses.replace(
             state,
             samples=samples,
@@ -254,8 +251,7 @@ class SearchWay:
             curve=curve,
             scout_steps=max(state.scout_steps, training.steps),
         )
-        if state.scout is None or earned > state.scout_earned:
-            state = dataclasses.replace(state, scout=training.agent, scout_earned=earned)
+        state = dataclasses.replace(state, scouted=_scouted(state, Scout(training.agent, earned)))
         if not returns:
             return state
         state = dataclasses.replace(state, scouts=state.scouts + 1, curve=())
@@ -277,8 +273,7 @@ class SearchWay:
     def _judge(self, state: LearnState) -> LearnState:
         """Under a new ζ the best scout goes on first:
         nobody is nearer to a way past a rule that is wrong."""
-        assert state.scout is not None
-        training = Training(state.scout)
+        training = Training(state.best_scout.agent)
         return dataclasses.replace(state, training=training, phase=Phase.judge, from_scout=True)
 
     def _after_judge(
@@ -286,13 +281,13 @@ class SearchWay:
     ) -> LearnState:
         """An agent under ζ that out-earns demonstrations is a counter-example."""
         cost = self.cost_of(state)
-        permitted = cut(samples, first_forbidden(samples, cost))
+        permitted = expected.stopped(samples, first_forbidden(samples, cost))
         advantages = expected.advantages(permitted)
         assert state.evidence is not None
         unbound = scouts_advantage(state.evidence, expected)
         out_earning = float(np.mean(advantages)) > max(_OUT_EARNS, _STILL * unbound)
         training = _counted(state.training, out_earning)
-        done = measure(samples, cost)
+        done = _measured(samples, permitted, cost, expected)
         state = dataclasses.replace(
             state, training=training, why="the agent under ζ is being trained"
         )
@@ -322,7 +317,7 @@ class SearchWay:
             return self._fresh(
                 state, Phase.judge, "the best scout found no way past ζ: now a fresh agent"
             )
-        state = dataclasses.replace(state, judged=(*state.judged, done))
+        state = dataclasses.replace(state, judged=(*state.judged, done), judge=training.agent)
         earns = f"{float(np.mean(advantages)):+.1f} deviations beside the demonstrations"
         return self._hand_out(state, f"the agent under ζ earns {earns}")
 
@@ -331,21 +326,33 @@ class SearchWay:
     ) -> LearnState:
         """Train until the agent is feasible and earns what demonstrations earn from like starts."""
         cost = self.cost_of(state)
-        done = measure(samples, cost)
+        permitted = expected.stopped(samples, first_forbidden(samples, cost))
+        done = _measured(samples, permitted, cost, expected)
+        most_forbidden = Goal(0.0).most_forbidden
+        if state.training.cloned and state.training.steps == 0:
+            # it is like one more demonstration: those that are held out lie beyond the wall, too,
+            # here and there by a hair
+            done = _measured(samples, samples, cost, expected)
+            most_forbidden = _HARDLY
         shortfall = float(np.mean(expected.from_starts(samples))) - max(
             expected.standard_error, _NEAR * expected.way
         )
         goal = None
         if self.config.train is Train.until_expert:
-            goal = Goal(shortfall)
+            goal = Goal(shortfall, most_forbidden)
         training = judged_training(state.training, done, goal, self.budget(state), self.forward)
         state = _with_best(state, training, done)
-        found = self._out_earned(state, samples, expected)
+        found = self._out_earned(state, permitted, expected)
         if found is not None:
             return found
-        next_round = forward_steps(self.forward) + self.config.num_samples * self.task.horizon
+        next_round = forward_steps(self.forward) + self.trials.env.num_envs * self.task.horizon
         out_of_steps = state.steps + next_round > self.config.steps
-        finished = training.finished or out_of_steps
+        curve = (*state.curve, float(np.mean(expected.advantages(permitted))))
+        state = dataclasses.replace(state, curve=curve)
+        stuck = goal is not None and training.done_at is None and not _improving(curve)
+        if stuck and training.cloned and not out_of_steps:
+            return self._go_on_alone(state)
+        finished = training.finished or out_of_steps or stuck
         why = "the agent that is handed out is being trained"
         acted = state.acted
         if finished and training.done_at is None and goal is not None:
@@ -359,8 +366,20 @@ class SearchWay:
             state, training=training, finished=finished, acted=acted, why=why
         )
 
+    def _go_on_alone(self, state: LearnState) -> LearnState:
+        """Demonstrations help no further (of many features a clone learns the wrong ones): the last
+        judge goes on instead, or where nothing is forbidden the best scout."""
+        agent = state.judge or state.best_scout.agent
+        return dataclasses.replace(
+            state,
+            training=Training(agent),
+            alone=True,
+            curve=(),
+            why="the agent that demonstrations help gets no better: one that they do not goes on",
+        )
+
     def _out_earned(
-        self, state: LearnState, samples: Trajectories, expected: Expected
+        self, state: LearnState, permitted: Trajectories, expected: Expected
     ) -> LearnState | None:
         """An agent under ζ that still out-earns demonstrations, helped by them or not,
         is a counter-example.
@@ -370,7 +389,6 @@ class SearchWay:
         if state.generation >= _MOST_GENERATIONS or state.steps > _LAST_LOOK * self.config.steps:
             return None
         assert state.evidence is not None
-        permitted = cut(samples, first_forbidden(samples, self.cost_of(state)))
         most = max(_OUT_EARNS, _STILL * scouts_advantage(state.evidence, expected))
         if _rule_of(state) is None or float(np.mean(expected.advantages(permitted))) <= most:
             return None
@@ -381,13 +399,22 @@ class SearchWay:
             return None
         return self._hand_out(found, found.why)
 
+    @span("zeta")
     def _found(self, state: LearnState) -> LearnState:
         """ζ from all evidence so far."""
         assert state.evidence is not None
         assert state.expected is not None
         evidence = state.evidence
         weights = weights_of(evidence, state.expected)
-        self.steps_tried = 0
+        agents = [scout.agent for scout in state.scouted]
+        if state.acted_as is not Phase.scout:
+            assert state.acted is not None
+            agents.append(state.acted)
+        rng = generator(jax.random.fold_in(self.key_tries, state.number))
+        asked = self.trials.ask(rng, agents, evidence.trajectories, state.expected)
+        kept_under = None
+        if asked.agents:
+            kept_under = asked.kept_under
         problem = Problem(
             axes=self.axes,
             shown=self.shown,
@@ -396,7 +423,7 @@ class SearchWay:
             paid=state.expected.paid(evidence.trajectories),
             strength=strength_of(evidence, weights, state.expected),
             newest=np.asarray(evidence.generations == evidence.generations.max()),
-            kept_under=self._obedience(state, evidence, state.expected),
+            kept_under=kept_under,
         )
         old = _rule_of(state)
         finding = find_rule(problem, old)
@@ -427,67 +454,16 @@ class SearchWay:
             generation=state.generation + 1,
             moved=finding is not state.finding,
             why=why,
-            steps=state.steps + self.steps_tried,
+            steps=state.steps + asked.steps,
         )
-
-    def _obedience(
-        self, state: LearnState, evidence: Evidence, expected: Expected
-    ) -> Callable[[Rule], float] | None:
-        """How much of what agents earn beyond demonstrations they keep while they obey a rule;
-        None: they earn no more.
-
-        They learn nothing anew: where the rule refuses what they do,
-        the shield does the next best thing.
-        """
-        agents = [state.scout]
-        if state.acted_as is not Phase.scout:
-            agents.append(state.acted)
-        rng = generator(jax.random.fold_in(self.key_tries, state.number))
-        seed = int(rng.integers(2**31))
-        bound: list[tuple[AgentState, float]] = []
-        for agent in agents:
-            assert agent is not None
-            earned = self._tried(rng, agent, None, seed, expected)
-            if earned > _WORTH_ASKING:
-                bound.append((foreseeing(rng, agent, evidence.trajectories, self.task), earned))
-        if not bound:
-            return None
-
-        def kept_under(rule: Rule) -> float:
-            # not at full caution: a wall close around demonstrations stops
-            # agents whatever its axes are
-            cost = self._cost(rule, rule.region.with_caution(_TRY_CAUTION))
-            shares = [
-                self._tried(rng, agent, cost, seed, expected) / earned for agent, earned in bound
-            ]
-            return float(np.clip(max(shares), 0.0, 1.0))
-
-        return kept_under
-
-    def _tried(
-        self,
-        rng: np.random.Generator,
-        agent: AgentState,
-        cost: CostFunction | None,
-        seed: int,
-        expected: Expected,
-    ) -> float:
-        """Mean advantage of an agent over demonstrations, in their deviations,
-        up to what is forbidden."""
-        policy = policy_of(agent, self.task, self.forward, cost, greedy=True)
-        advantages = []
-        for batch in range(self.batches_tried):
-            samples = sample_trajectories(
-                rng, policy, self.sample_env, self.task.horizon, seed + batch
-            )
-            self.steps_tried += samples.num_steps
-            advantages.append(expected.advantages(cut(samples, first_forbidden(samples, cost))))
-        return float(np.mean(advantages))
 
     def _fresh(self, state: LearnState, phase: Phase, why: str) -> LearnState:
         """The next agent, which knows nothing."""
         key = jax.random.fold_in(self.key_agents, state.number + 1)
-        training = start_training(generator(key), self.task, self.forward)
+        # every second scout looks at the world in another way: what one cannot learn the other may
+        other_eyes = phase is Phase.scout and state.scouts % 2 == 1
+        agent = init_agent(generator(key), self.task, self.forward, one_scale=other_eyes)
+        training = Training(agent)
         return dataclasses.replace(state, training=training, phase=phase, why=why)
 
     def _hand_out(self, state: LearnState, why: str) -> LearnState:
@@ -504,10 +480,10 @@ class SearchWay:
             training=training,
             phase=Phase.final,
             why=why,
+            curve=(),
+            alone=False,
             best=None,
             best_return=-np.inf,
-            feasible=0,
-            best_feasible=0,
         )
 
     def _time_left(self, state: LearnState) -> bool:
@@ -565,21 +541,33 @@ def _rule_of(state: LearnState) -> Rule | None:
 
 
 def _with_best(state: LearnState, training: Training, done: Measurement) -> LearnState:
-    """The best feasible agent so far, of those that were so twice in a row where there are any.
+    """The agent that earned most so far, up to what is forbidden, of those that hardly enter it.
 
     Before there is one, the first.
     """
-    feasible = 0
     worth = -np.inf
-    if done.forbidden <= Goal(0.0).most_forbidden:
-        feasible = min(state.feasible + 1, _TWICE)
+    if done.forbidden <= _HARDLY:
         worth = done.mean_return
-    state = dataclasses.replace(state, feasible=feasible)
-    if state.best is not None and (feasible, worth) <= (state.best_feasible, state.best_return):
+    if state.best is not None and worth <= state.best_return:
         return state
-    return dataclasses.replace(
-        state, best=training.agent, best_return=worth, best_feasible=feasible
-    )
+    return dataclasses.replace(state, best=training.agent, best_return=worth)
+
+
+def _measured(
+    samples: Trajectories, permitted: Trajectories, cost: CostFunction | None, expected: Expected
+) -> Measurement:
+    """What an agent earned up to what is forbidden, and how much of what it did is."""
+    earned = float(np.mean(expected.returns_of(permitted)))
+    return Measurement(earned, measure(samples, cost).forbidden)
+
+
+def _scouted(state: LearnState, scout: Scout) -> tuple[Scout, ...]:
+    """All scouts, the one that is out as good as it ever was."""
+    back = state.scouted[: state.scouts]
+    out = state.scouted[state.scouts :]
+    if out and out[0].earned >= scout.earned:
+        return state.scouted
+    return (*back, scout)
 
 
 def _counted(training: Training, passed: bool) -> Training:

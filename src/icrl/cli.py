@@ -20,6 +20,7 @@ from icrl.interrupts import (
     remembered_interrupts,
 )
 from icrl.runtime import configure_numpy
+from icrl.spans import span
 from icrl.words import printable
 
 OVERVIEW = """\
@@ -85,7 +86,7 @@ def _run(arguments: list[str]) -> None:
     if arguments[0] not in VERBS:
         raise unknown_name("verb", arguments[0], VERBS)
     configure_numpy()
-    with naming_the_extra():
+    with naming_the_extra(), span("import"):
         verb = import_module(f"icrl.verbs.{arguments[0]}")
     heed_interrupts()
     with warnings.catch_warnings(), naming_the_extra():

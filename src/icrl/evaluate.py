@@ -8,6 +8,7 @@ import numpy as np
 from icrl.agent.rollout import sample_trajectories
 from icrl.agent.state import Policy
 from icrl.constraint.learned import LearnedConstraint
+from icrl.spans import span
 from icrl.tasks.task import Scenario, Task
 from icrl.trajectories import along
 from icrl.types import BoolArray, FloatArray, Pairs, Trajectories
@@ -31,17 +32,22 @@ def evaluate_policy(scenario: Scenario, policy: Policy, episodes: int, seed: int
     return judge(scenario, play_episodes(scenario.task, policy, episodes, seed))
 
 
+@span("evaluation")
 def play_episodes(task: Task, policy: Policy, episodes: int, seed: int) -> Trajectories:
     """Whole episodes of the stochastic policy in the nominal world:
     what is judged, and needs no truth."""
     env = task.make_env(episodes)
+    # A stream of its own, so that no episode that is judged was trained on.
     rng = np.random.default_rng([seed, 0xE7A1])
     return sample_trajectories(rng, policy, env, task.horizon, int(rng.integers(2**31)))
 
 
+@span("evaluation")
 def judge(scenario: Scenario, trajectories: Trajectories) -> Truth:
     """Both metrics from nominal trajectories:
     up to the first violation both worlds are the same."""
+    # One set of episodes gives both numbers. The nominal world does not end at a violation, so how
+    # often it happens can be counted; the constrained return is what was earned before the first.
     violations = violations_of(scenario, trajectories)
     true_returns = constrained_returns(trajectories, violations, scenario.violation_reward)
     return Truth(
@@ -64,6 +70,7 @@ def constrained_returns(
 ) -> FloatArray:
     """Returns [N] in the constrained world: rewards before the first violation,
     which pays `violation_reward`."""
+    # The violating step itself is not before it: its reward is replaced by `violation_reward`.
     before_first = np.cumsum(violations, axis=1) == 0
     kept = np.sum(trajectories.rewards * (before_first & trajectories.mask), axis=1)
     return np.asarray(kept + violation_reward * violations.any(axis=1))
@@ -130,6 +137,7 @@ class Calibration(NamedTuple):
 
 def calibration(cost: FloatArray, forbidden: BoolArray, bins: int = 10) -> Calibration:
     """Reliability of the cost 1 − ζ as the probability of being forbidden. Shapes: [n], [n]."""
+    # A cost of exactly 1 belongs to the last bin, not to one beyond it.
     index = np.minimum((np.asarray(cost) * bins).astype(np.int64), bins - 1)
     used = [b for b in range(bins) if np.any(index == b)]
     pairs = [int(np.sum(index == b)) for b in used]
@@ -163,6 +171,8 @@ def boundary(
 
     All other features keep the values they have in `pairs`.
     """
+    # A mean over recorded pairs, not zeta at one made-up state: what else the world looks like at
+    # an x is not ours to choose.
     moved = along(pairs, column, grid)
     means = np.mean(constraint.feasibility(moved.observations, moved.actions), axis=1)
     crossings = [i for i in range(len(grid) - 1) if means[i] < constraint.threshold <= means[i + 1]]

@@ -71,11 +71,15 @@ def write_whole(path: Path, data: bytes) -> None:
 
 def write_through(path: Path, write: Callable[[IO[bytes]], None]) -> None:
     """As `write_whole`, for what writes into a stream."""
+    # Beside its place, for a rename is atomic within one file system alone; with the process id,
+    # for two that write the same file must not share a draft.
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with draft.open("wb") as stream:
             write(stream)
             stream.flush()
+            # Else the rename may reach the disk before the content does, and a power cut leaves an
+            # empty file of the right name.
             os.fsync(stream.fileno())
         move_into_place(draft, path)
     except OSError as error:

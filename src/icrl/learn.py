@@ -70,15 +70,23 @@ def learn(
     """
     key = jax.random.key(seed)
     way: Way
+    # Scouts are what our way begins with, so their number chooses it: 0 is the paper's way, and
+    # both neural baselines'. The choice is made here, once; the loop below does not know which it
+    # runs.
     if config.scouts > 0:
         way = SearchWay(task, demos, config, key)
     else:
         way = GradientWay(task, demos, config, key, objective, to_bonus)
+    # All that one round hands to the next is in `state`. That is why a run that was killed can go
+    # on, and why a step may be replaced without reading the other two.
     state = restored or way.start()
     while not state.finished:
         state = way.solve(state, on_progress)
         state = way.sample(state)
         state = way.move(state)
         on_round(way.report(state))
+        # After the round is reported: a checkpoint must never be ahead of what metrics.jsonl says.
         on_state(state)
+    # The authors' code keeps the model that earns most in the constrained world. Nobody has that
+    # number outside of a benchmark, so the last round is what is handed out.
     return way.report(state)  # fidelity F11: not the best by the truth

@@ -71,8 +71,17 @@ def report_progress(on_progress: OnProgress, before: int, rounds: int, done: int
     on_progress(Progress(before + done, rounds))
 
 
+def learning_rate_share(steps: int, config: LearnConfig) -> float:
+    """Share of the learning rate after so many steps of a run: 1 at first, then evenly down to
+    `learning_rate_end` (fidelity F23)."""
+    return 1.0 - (1.0 - config.forward.learning_rate_end) * steps / config.steps
+
+
 def num_rounds(task: Task, config: LearnConfig) -> int:
     """N: how many whole rounds fit into `config.steps` environment steps."""
+    # Sampled steps are paid for like trained ones, so that methods which sample more have no
+    # advantage in a table by steps. Counted at their longest: episodes may end earlier, and then
+    # the run ends with a little to spare.
     sampled = config.num_samples * task.horizon
     per_round = forward_steps(config.forward) + sampled
     rounds = config.steps // per_round

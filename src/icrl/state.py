@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,14 @@ from icrl.search.rule import Finding
 from icrl.types import FloatArray, Trajectories
 
 
+class Scout(NamedTuple):
+    """An agent that was trained without any constraint, at its best."""
+
+    agent: AgentState
+    earned: float
+    """Its mean advantage over demonstrations, in their deviations."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class LearnState:
     """One value that can be saved and restored."""
@@ -29,6 +37,8 @@ class LearnState:
     steps: int = 0
     """Environment steps so far, sampling included."""
     finished: bool = False
+    # The two ways share one state, so that checkpoints, callbacks and reports need not know which
+    # runs; what a way does not have is None.
     zeta: ConstraintState | None = None
     """Of the paper's way: a network and its optimiser."""
     finding: Finding | None = None
@@ -38,30 +48,28 @@ class LearnState:
     """What demonstrations earn from a like start."""
     scouts: int = 0
     """Scouts that have returned."""
-    scout: AgentState | None = None
-    """The best of them."""
-    scout_earned: float = -math.inf
-    """Its mean advantage over demonstrations, in their deviations."""
+    scouted: tuple[Scout, ...] = ()
+    """Each of them at its best; behind them the one that is out."""
     scout_steps: int = 0
     """Most steps that one of them took."""
     curve: tuple[float, ...] = ()
     """Mean advantages of the present one, piece by piece."""
     from_scout: bool = False
-    """The agent that judges zeta was that scout."""
+    """The agent that judges zeta was the best scout."""
     generation: int = 0
     """How often zeta was found."""
     judged: tuple[Measurement, ...] = ()
     """How the agent under each zeta ended."""
+    judge: AgentState | None = None
+    """The last of them."""
+    alone: bool = False
+    """It goes on in place of the agent that demonstrations help, which got no better."""
     acted: AgentState | None = None
     """The agent of the last round; `training` may be the next one's already."""
     acted_as: Phase = Phase.round
     best: AgentState | None = None
     """The best feasible agent of the last phase."""
     best_return: float = -math.inf
-    feasible: int = 0
-    """Rounds in a row in which the agent of the last phase was feasible."""
-    best_feasible: int = 0
-    """The same when it was the best, at most 2: one look may be luck."""
     samples: Trajectories | None = None
     """S of the last round."""
     forward_info: ForwardInfo | None = None
@@ -70,3 +78,8 @@ class LearnState:
     """[N]: how much each sample of the last round counts as evidence."""
     moved: bool = False
     why: str = ""
+
+    @property
+    def best_scout(self) -> Scout:
+        """The one that earned most."""
+        return max(self.scouted, key=lambda scout: scout.earned)

@@ -45,15 +45,28 @@ def join(parts: Sequence[Trajectories]) -> Trajectories:
     )
 
 
+def real_steps(trajectories: Trajectories, values: AnyArray) -> AnyArray:
+    """Values [N, T, ...] of the real steps: [steps, ...]; a copy only where there is padding."""
+    mask = trajectories.mask
+    if mask.all():
+        return values.reshape(-1, *values.shape[2:])
+    return values[mask]
+
+
 def pairs_of(trajectories: Trajectories, every: int = 1) -> Pairs:
     """The real pairs (s, a), every so many of them."""
-    mask = trajectories.mask
-    pairs = Pairs(observations=trajectories.observations[mask], actions=trajectories.actions[mask])
     if every == 1:
-        return pairs
-    # Copied: a view of some keeps all of them in memory.
+        return Pairs(
+            observations=real_steps(trajectories, trajectories.observations),
+            actions=real_steps(trajectories, trajectories.actions),
+        )
+    # chosen before they are copied: all of them may be as large as the memory
+    rows, times = np.unravel_index(
+        np.flatnonzero(trajectories.mask)[::every], trajectories.mask.shape
+    )
     return Pairs(
-        observations=pairs.observations[::every].copy(), actions=pairs.actions[::every].copy()
+        observations=trajectories.observations[rows, times],
+        actions=trajectories.actions[rows, times],
     )
 
 

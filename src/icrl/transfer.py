@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import jax
 
-from icrl.agent.forward_step import ForwardInfo, Pace, forward_step, generator
+from icrl.agent.forward_step import ForwardInfo, forward_step, generator, steady
 from icrl.agent.sampling import sample_agent
 from icrl.agent.state import AgentState, init_agent
 from icrl.config import LearnConfig
-from icrl.rounds import Progress, num_rounds, report_progress
+from icrl.rounds import Progress, learning_rate_share, num_rounds, report_progress
 from icrl.tasks.task import Task
 from icrl.types import CostFunction, Trajectories
 
@@ -67,6 +67,7 @@ def train_under(
     if restored is None:
         first = 0
         steps = 0
+        # Folded in by a number that no round has.
         agent = init_agent(generator(jax.random.fold_in(key, rounds)), task, config.forward)
     else:
         first = restored.number + 1
@@ -76,7 +77,6 @@ def train_under(
     for number in range(first, rounds):
         key_forward, key_sample = jax.random.split(jax.random.fold_in(key, number))
         report = partial(report_progress, on_progress, steps, rounds)
-        share = 1.0 - (1.0 - config.forward.learning_rate_end) * steps / config.steps
         agent, info = forward_step(
             key_forward,
             agent,
@@ -86,7 +86,7 @@ def train_under(
             config.forward,
             bonus=pressure.bonus,
             on_update=report,
-            pace=_pace_of(share),
+            pace=steady(learning_rate_share(steps, config)),
         )
         samples = sample_agent(
             key_sample, agent, task, sample_env, config.forward, task.horizon, pressure.cost
@@ -95,12 +95,3 @@ def train_under(
         last = AgentRound(number, rounds, steps, agent, samples, info)
         on_round(last)
     return last
-
-
-def _pace_of(share: float) -> Callable[[int], Pace]:
-    """The same share of the learning rate throughout a forward step."""
-
-    def pace(_: int) -> Pace:
-        return Pace(learning_rate=share)
-
-    return pace

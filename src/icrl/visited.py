@@ -14,6 +14,7 @@ import numpy as np
 from icrl.demos.reading import read_npz, reading
 from icrl.errors import InputError
 from icrl.files import write_through
+from icrl.growing import Growing
 from icrl.types import AnyArray, BoolArray, FloatArray, IntArray, Pairs, Trajectories
 
 VISITED = "visited.npz"
@@ -169,28 +170,29 @@ class PoolState(NamedTuple):
     most_pairs: int
     every: int
     """Pairs of which one is kept."""
-    parts: tuple[dict[str, AnyArray], ...]
+    pairs: dict[str, AnyArray]
+    """[n, ...] each, by name."""
 
 
 class RecorderState(NamedTuple):
     """All that a recorder carries on: one that is made of it records as the first would have."""
 
     pools: dict[str, PoolState]
-    episodes: tuple[tuple[int, float, int, bool], ...]
-    """Round, return, length, whether it is evidence."""
+    episodes: dict[str, AnyArray]
+    """[E] each: rounds, returns, lengths, evidence."""
 
 
 class _Pool:
     """Pairs of one kind of episode, thinned evenly whenever they become too many."""
 
-    def __init__(self, most_pairs: int) -> None:
+    def __init__(self, most_pairs: int, every: int = 1) -> None:
         self.most_pairs = most_pairs
-        self.every = 1
-        self.parts: list[dict[str, AnyArray]] = []
+        self.every = every
+        self.pairs: dict[str, Growing] = {}
 
     def state(self) -> PoolState:
-        """What there is now; parts are never changed, only replaced."""
-        return PoolState(self.most_pairs, self.every, tuple(self.parts))
+        """What there is now."""
+        return PoolState(self.most_pairs, self.every, _rows(self.pairs))
 
     def add(self, trajectories: Trajectories, first: int) -> None:
         """Keep some pairs of episodes that are counted from `first`."""
@@ -203,10 +205,12 @@ class _Pool:
         }
         if part["actions"].dtype.kind == "f":
             part["actions"] = part["actions"].astype(np.float32)
-        self.parts.append(self._thinned(part))
-        while sum(len(p["times"]) for p in self.parts) > self.most_pairs:
+        _add(self.pairs, self._thinned(part))
+        # Halved as often as needed: early rounds are thinned like late ones, so the record is even
+        # over the run and its size does not grow.
+        while len(self.pairs["times"].rows) > self.most_pairs:
             self.every *= 2
-            self.parts = [self._thinned(p) for p in self.parts]
+            self.pairs = _growing(self._thinned(_rows(self.pairs)))
 
     def _thinned(self, part: dict[str, AnyArray]) -> dict[str, AnyArray]:
         # each episode has a phase of its own, so that short ones are not all kept at their start
@@ -214,25 +218,48 @@ class _Pool:
         return {name: values[keep] for name, values in part.items()}
 
 
+def _growing(arrays: dict[str, AnyArray]) -> dict[str, Growing]:
+    return {name: Growing(values) for name, values in arrays.items()}
+
+
+def _rows(columns: dict[str, Growing]) -> dict[str, AnyArray]:
+    return {name: column.rows for name, column in columns.items()}
+
+
+def _add(columns: dict[str, Growing], arrays: dict[str, AnyArray]) -> None:
+    """Put rows at the end of each column; the first ones make the columns."""
+    for name, values in arrays.items():
+        if name in columns:
+            columns[name].add(values)
+        else:
+            columns[name] = Growing(values)
+
+
 class VisitRecorder:
     """Collects a run's `Visited`, round by round, in bounded memory."""
 
     def __init__(self, state: RecorderState | None = None) -> None:
         self.pools: dict[str, _Pool] = {}
-        self.episodes: list[tuple[int, float, int, bool]] = []
+        self.episodes: dict[str, Growing] = {}
         if state is not None:
-            self.episodes = list(state.episodes)
+            self.episodes = _growing(state.episodes)
             for kind, kept in state.pools.items():
-                pool = _Pool(kept.most_pairs)
-                pool.every = kept.every
-                pool.parts = list(kept.parts)
+                pool = _Pool(kept.most_pairs, kept.every)
+                pool.pairs = _growing(kept.pairs)
                 self.pools[kind] = pool
 
     def state(self) -> RecorderState:
         """What there is now."""
         return RecorderState(
-            {kind: pool.state() for kind, pool in self.pools.items()}, tuple(self.episodes)
+            {kind: pool.state() for kind, pool in self.pools.items()}, _rows(self.episodes)
         )
+
+    @property
+    def num_episodes(self) -> int:
+        """E so far."""
+        if not self.episodes:
+            return 0
+        return len(self.episodes["rounds"].rows)
 
     def add(
         self, trajectories: Trajectories, number: int, weights: FloatArray | None = None
@@ -250,6 +277,7 @@ class VisitRecorder:
             trajectories.observations.shape[2]
             + int(np.prod(trajectories.actions.shape[2:], initial=1))
         )
+        # Wide observations (the Ant has over a hundred) get fewer pairs, not a larger file.
         share = min(1.0, _MOST_BYTES / (pair_bytes + 16) / sum(MOST_PAIRS.values()))
         if number == CHANCE:
             kind = "chance"
@@ -258,27 +286,26 @@ class VisitRecorder:
         else:
             kind = "agents"
         pool = self.pools.setdefault(kind, _Pool(max(1, int(share * MOST_PAIRS[kind]))))
-        pool.add(trajectories, len(self.episodes))
-        for total, length, counts in zip(
-            trajectories.returns, trajectories.lengths, counted, strict=True
-        ):
-            self.episodes.append((number, float(total), int(length), bool(counts)))
+        pool.add(trajectories, self.num_episodes)
+        made: dict[str, AnyArray] = {
+            "rounds": np.full(trajectories.num_trajectories, number, np.int32),
+            "returns": np.asarray(trajectories.returns, np.float64),
+            "lengths": np.asarray(trajectories.lengths, np.int32),
+            "evidence": counted,
+        }
+        _add(self.episodes, made)
 
     def visited(self) -> Visited:
         """All that was kept, in the order of the episodes."""
-        parts = [part for pool in self.pools.values() for part in pool.parts]
+        parts = [_rows(pool.pairs) for pool in self.pools.values()]
         joined = {name: np.concatenate([part[name] for part in parts]) for name in _NAMES[:4]}
         order = np.lexsort((joined["times"], joined["episodes"]))
-        numbers, returns, lengths, evidence = zip(*self.episodes, strict=True)
         return Visited(
             observations=joined["observations"][order],
             actions=joined["actions"][order],
             episodes=joined["episodes"][order].astype(np.int32),
             times=joined["times"][order].astype(np.int32),
-            rounds=np.array(numbers, np.int32),
-            returns=np.array(returns, np.float64),
-            lengths=np.array(lengths, np.int32),
-            evidence=np.array(evidence, np.bool_),
+            **{name: values.copy() for name, values in _rows(self.episodes).items()},
         )
 
 

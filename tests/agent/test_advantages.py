@@ -44,6 +44,12 @@ def test_a_truncated_step_is_followed_by_the_value_it_was_cut_at():
     np.testing.assert_allclose(result, [1.5, 4.0, 3.0], rtol=1e-12)
 
 
+def test_one_step_is_enough():
+    # δ = 1 + 0.5·4 − 2 = 1; and NumPy's arrays are, unlike JAX's, not read beyond their end
+    one = [np.full((1, 1), value) for value in (1.0, 2.0, 4.0, 0.0, 0.0)]
+    assert float(generalized_advantages(*one, 0.5, 0.5)[0, 0]) == 1.0
+
+
 def random_rollout(seed, steps, num_envs):
     rng = np.random.default_rng(seed)
     rewards, values, next_values = rng.normal(size=(3, steps, num_envs))

@@ -8,7 +8,7 @@ import pytest
 from icrl.agent.ahead import ActionUnit, Ahead
 from icrl.agent.networks import PolicyLayers
 from icrl.agent.normalizer import RunningMoments
-from icrl.agent.shield import Shield, nearest_allowed, probes_of, redrawn_choices
+from icrl.agent.shield import Shield, nearest_allowed, probes_of, redrawn_choices, way_back
 from icrl.agent.state import Policy, shield_of
 
 LOW = np.array([-1.0, -1.0])
@@ -172,13 +172,43 @@ def test_it_keeps_as_far_away_as_its_model_errs():
     assert taken[1] < 0.35
 
 
-def test_where_every_action_leads_astray_the_drawn_one_is_taken():
-    policy = push_policy(
-        1.0, shield_of(beyond_two, gym.spaces.Box(-1.0, 1.0, (1,), np.float32), one_step_ahead())
-    )
+def test_where_everything_is_forbidden_the_way_back_is_taken():
+    space = gym.spaces.Box(-1.0, 1.0, (1,), np.float32)
+    policy = push_policy(1.0, shield_of(beyond_two, space, one_step_ahead()))
     choice = policy.choose(np.random.default_rng(0), np.array([[3.5]], np.float32))
-    assert choice.taken.item() == 1.0
+    assert choice.drawn.item() == 1.0
+    assert choice.taken.item() == -1.0
     assert choice.costs.item() == 1.0  # the state itself is forbidden: the episode ends
+
+
+def test_deep_inside_the_way_back_follows_what_the_cost_says_of_depth():
+    class Deep:
+        """Forbidden beyond 2, and the way out from 30 is longer than the shield looks ahead."""
+
+        def __call__(self, observations, actions):
+            return beyond_two(observations, actions)
+
+        def beyond(self, observations, actions):
+            return observations[..., 0] - 2.0
+
+    space = gym.spaces.Box(-1.0, 1.0, (1,), np.float32)
+    seen = np.array([[30.0]], np.float32)
+    back = push_policy(1.0, shield_of(Deep(), space, one_step_ahead()))
+    assert back.choose(np.random.default_rng(0), seen).taken.item() == -1.0
+    # a cost that is 1 everywhere there tells nothing, and what was drawn is taken
+    blind = push_policy(1.0, shield_of(beyond_two, space, one_step_ahead()))
+    assert blind.choose(np.random.default_rng(0), seen).taken.item() == 1.0
+
+
+def test_a_choice_leads_back_too():
+    one = np.ones(1, np.float32)
+    moments = RunningMoments(np.zeros(1), np.ones(1), np.asarray(1.0))
+    nothing = [np.zeros(size, np.float32) for size in ((4, 1), (1,), (1, 1), (1,))]
+    straight = np.array([[0.0], [1.0], [0.0], [-1.0]], np.float32)  # on, wait, back
+    ahead = Ahead(moments, None, 3, (*nothing, straight), 0 * one, one, 0 * one)
+    shield = shield_of(beyond_two, gym.spaces.Discrete(3), ahead)
+    seen = np.array([[4.0], [5.0]], np.float32)
+    assert way_back(np.random.default_rng(0), shield, seen, np.array([0, 1])).tolist() == [2, 2]
 
 
 def test_a_state_that_allows_another_action_does_not_lead_astray():

@@ -3,11 +3,13 @@
 import dataclasses
 
 import gymnasium as gym
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import worlds
-from icrl.agent.cloning import clone, pulled, shown_steps, with_policy_of
+from icrl.agent import cloning
+from icrl.agent.cloning import clone, imitation_loss, pulled, shown_steps, with_policy_of
 from icrl.agent.networks import unflatten
 from icrl.agent.state import init_agent, policy_of
 from icrl.types import Trajectories
@@ -101,6 +103,30 @@ def test_a_pull_leads_back_towards_the_demonstrations():
         pulled(np.random.default_rng(2), away, shown, CONFIG, 0.0).params.tobytes()
         == start.params.tobytes()
     )
+
+
+def test_one_program_clones_and_pulls(monkeypatch):
+    traces = []
+
+    def counted(policy, actions, discrete, xp):
+        if xp is jnp:  # Python runs it only when the program is traced
+            traces.append(policy.shape)
+        return imitation_loss(policy, actions, discrete, xp)
+
+    monkeypatch.setattr(cloning, "imitation_loss", counted)
+    demos = line_demos()
+    _, agent = cloned(demos)
+    pulled(np.random.default_rng(0), agent, shown_steps(demos, PUSH), CONFIG, 1.0)
+    cloned(line_demos(num=3))  # fewer steps: the same program
+    assert len(traces) <= 1  # none, where another test had it compiled
+
+
+def test_the_loss_in_numpy_equals_that_in_jax():
+    rng = np.random.default_rng(0)
+    logits = rng.standard_normal((7, 3)).astype(np.float32)
+    for discrete, done in ((True, rng.integers(0, 3, 7)), (False, logits[::-1])):
+        ours = imitation_loss(logits, done, discrete, np)
+        assert ours == pytest.approx(float(imitation_loss(logits, done, discrete, jnp)), rel=1e-6)
 
 
 def test_one_demonstration_and_discrete_choices_will_do():

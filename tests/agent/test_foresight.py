@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from icrl.agent.ahead import ActionUnit, Ahead, model_inputs
-from icrl.agent.foresight import Moves, in_use, init_foresight, learned
+from icrl.agent.foresight import Moves, _fit, in_use, init_foresight, learned
 from icrl.agent.normalizer import RunningMoments
 
 UNIT = ActionUnit(np.zeros(2, np.float32), np.full(2, 2.0, np.float32))
@@ -27,6 +27,16 @@ def foresight():
     for _ in range(25):
         model = learned(rng, model, moves(rng), MOMENTS, UNIT, 2)
     return model
+
+
+def test_one_program_serves_any_number_of_moves():
+    rng = np.random.default_rng(0)
+    model = init_foresight(rng, 3, 2)
+    for _ in range(2):  # the second time its parameters are arrays of JAX
+        model = learned(rng, model, moves(rng, 100), MOMENTS, UNIT, 2)
+    compiled = _fit._cache_size()
+    learned(rng, model, moves(rng, 333), MOMENTS, UNIT, 2)
+    assert _fit._cache_size() == compiled
 
 
 def test_it_foretells_what_actions_do(foresight):

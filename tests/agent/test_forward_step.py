@@ -21,9 +21,10 @@ from icrl.agent.forward_step import (
     make_batch,
     num_updates,
 )
+from icrl.agent.moments import fresh_moments
 from icrl.agent.networks import apply_networks, unflatten
 from icrl.agent.rollout import EnvStream, collect_rollout
-from icrl.agent.state import init_agent, policy_of
+from icrl.agent.state import init_agent, make_optimizer, policy_of
 from icrl.config import Respect, TerminateConfig
 from icrl.tasks.task import Task
 from plain_settings import plain_forward
@@ -72,7 +73,34 @@ def test_the_update_is_traced_once(monkeypatch):
     env = task.make_env(4)
     for round_index in range(3):  # each of four updates
         agent, _ = forward_step(jax.random.key(round_index), agent, task, env, None, config)
+    critics = Pace(critics_only=True)  # all passes, whatever the KL: the same program
+    forward_step(jax.random.key(3), agent, task, env, None, config, pace=lambda _: critics)
     assert len(traces) == 1
+
+
+def test_an_update_that_does_not_heed_the_kl_makes_every_pass():
+    task = worlds.countdown()
+    config = dataclasses.replace(SMALL, epochs=3, target_kl=1e-9)
+    agent = init_agent(np.random.default_rng(0), task, config)
+    env = task.make_env(4)
+    _, stopped = forward_step(jax.random.key(0), agent, task, env, None, config)
+    assert stopped.epochs < 3
+    critics = Pace(critics_only=True)
+    _, whole = forward_step(
+        jax.random.key(0), agent, task, env, None, config, pace=lambda _: critics
+    )
+    assert whole.epochs == 3
+
+
+def test_fresh_moments_are_those_of_optax():
+    params = np.ones(5, np.float32)
+    optimizer = make_optimizer(SMALL)
+    made = fresh_moments(optimizer, params)
+    theirs = optimizer.init(params)
+    assert jax.tree.structure(made) == jax.tree.structure(theirs)
+    for ours, other in zip(jax.tree.leaves(made), jax.tree.leaves(theirs), strict=True):
+        assert ours.dtype == other.dtype
+        np.testing.assert_array_equal(ours, other)
 
 
 def test_progress_is_told_after_each_rollout():

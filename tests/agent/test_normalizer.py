@@ -10,6 +10,7 @@ from icrl.agent.normalizer import (
     discounted_returns,
     init_moments,
     normalize,
+    on_one_scale,
     reward_scale,
     update_moments,
 )
@@ -108,3 +109,14 @@ def test_returns_carry_over_from_one_rollout_to_the_next(seed, cut):
     carried = np.where(ended[cut - 1], 0.0, first[-1])
     second = discounted_returns(rewards[cut:], ended[cut:], carried, 0.9)
     np.testing.assert_allclose(np.concatenate([first, second]), whole, atol=1e-12)
+
+
+def test_on_one_scale_differences_survive():
+    # a place from 0 to 100 and a goal from 90 to 110: one unit, so the same number divides both
+    rng = np.random.default_rng(0)
+    seen = np.stack([rng.uniform(0, 100, 500), rng.uniform(90, 110, 500)], axis=1)
+    moments = on_one_scale(update_moments(init_moments((2,)), seen))
+    there = normalize(moments, np.array([[100.0, 100.0], [70.0, 90.0]]))
+    assert there[0, 0] == there[0, 1]
+    assert there[1, 1] - there[1, 0] == pytest.approx(there[0, 0] * 0.2, rel=1e-3)
+    assert 4.0 < there[0, 0] < 6.0

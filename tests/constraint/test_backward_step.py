@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from small_data import box_task, random_trajectories
@@ -21,7 +22,8 @@ from icrl.constraint.backward_step import (
     padded_length,
 )
 from icrl.constraint.features import Features, extract, select_features
-from icrl.constraint.objective import Steps
+from icrl.constraint.network import init_params
+from icrl.constraint.objective import LossInfo, Steps
 from icrl.errors import InputError
 from icrl.types import Trajectories
 
@@ -128,11 +130,14 @@ def test_an_overshooting_step_is_shortened_not_undone(
     assert 0.01 / 2**30 < moved < 0.01
 
 
-def test_the_limit_on_kl_new_old_holds_by_itself() -> None:
+@pytest.mark.parametrize("other", [1e9, None])
+def test_the_limit_on_kl_new_old_holds_by_itself(other: float | None) -> None:
     demos, samples = far_sets()
     # KL(new || old) is at most log 13 = 2.56 here; the other limit is far beyond what one step
-    # reaches
-    limited = BackwardConfig(updates=10, learning_rate=0.01, max_kl_old_new=1e9, max_kl_new_old=0.5)
+    # reaches, or there is none
+    limited = BackwardConfig(
+        updates=10, learning_rate=0.01, max_kl_old_new=other, max_kl_new_old=0.5
+    )
     state = init_constraint(np.random.default_rng(0), FEATURES, limited)
     _, free = backward_step(state, demos, samples, FEATURES, replace(limited, max_kl_new_old=None))
     _, info = backward_step(state, demos, samples, FEATURES, limited)
@@ -198,10 +203,26 @@ def test_two_backward_steps_trace_once() -> None:
 
 @pytest.mark.parametrize(
     ("length", "padded"),
-    [(1, 1), (2, 2), (3, 3), (5, 6), (7, 8), (150, 192), (200, 256), (1000, 1024)],
+    [
+        *(
+            (0, 1),
+            (1, 1),
+            (2, 2),
+            (3, 3),
+            (4, 4),
+            (5, 6),
+            (6, 6),
+            (7, 8),
+            (8, 8),
+            (9, 12),
+            (12, 12),
+        ),
+        *((13, 16), (150, 192), (200, 256), (1000, 1024)),
+    ],
 )
 def test_padded_length(length: int, padded: int) -> None:
     assert padded_length(length) == padded
+    assert isinstance(padded_length(length), int)
 
 
 def test_cost_is_one_minus_feasibility_and_does_not_overflow() -> None:
@@ -228,6 +249,45 @@ def test_a_limit_that_can_never_fire_is_an_error_with_the_way_out() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("limit", "num_samples", "horizon", "said"),
+    [
+        # e² = 7.39
+        (2.0, 5, None, "1.609 per trajectory (log 5). Use at least 8 samples (num_samples), a limit"
+                       " below 1.61, or no limit (None)."),
+        # one sample has no lower limit to offer
+        (2.0, 1, None, "0 per trajectory (log 1). Use at least 8 samples (num_samples), no limit "
+                       "(None)."),
+        (2.0, 2, None, "0.6931 per trajectory (log 2). Use at least 8 samples (num_samples), a "
+                       "limit below 0.693, or no limit (None)."),
+        # from e^20 samples on there is no advice
+        (19.5, 2, None, "0.6931 per trajectory (log 2). Use at least 294267567 samples "
+                        "(num_samples), a limit below 0.693, or no limit (None)."),
+        (20.0, 2, None, "0.6931 per trajectory (log 2). Use a limit below 0.693, or no limit "
+                        "(None)."),
+        (20.5, 2, None, "0.6931 per trajectory (log 2). Use a limit below 0.693, or no limit "
+                        "(None)."),
+        # per step
+        (2.0, 5, 1, "1.609 per step (log 5). Use at least 8 samples (num_samples), a limit below "
+                    "1.61, or no limit (None)."),
+        (10.0, 5, 2, "0.8047 per step (log 5 / 2 steps). Use a limit below 0.805, or no limit "
+                     "(None)."),
+        (9.5, 5, 2, "0.8047 per step (log 5 / 2 steps). Use at least 178482301 samples "
+                    "(num_samples), a limit below 0.805, or no limit (None)."),
+        (1.0, 5, 2, "0.8047 per step (log 5 / 2 steps). Use at least 8 samples (num_samples), a "
+                    "limit below 0.805, or no limit (None)."),
+    ],
+)  # fmt: skip
+def test_the_way_out_is_one(limit: float, num_samples: int, horizon: int | None, said: str) -> None:
+    config = BackwardConfig(max_kl_new_old=limit)
+    words: tuple[Any, ...] = (config, num_samples)
+    if horizon is not None:
+        words = (replace(config, kl_unit=KLUnit.step), num_samples, horizon)
+    with pytest.raises(InputError) as caught:
+        check_limits(*words)
+    assert str(caught.value).endswith(f"sampled trajectories cannot exceed {said}")
+
+
 def test_limits_that_can_fire_pass_up_to_the_cap() -> None:
     check_limits(BackwardConfig(max_kl_new_old=2.5), 13)  # log 13 = 2.565
     check_limits(BackwardConfig(max_kl_new_old=2.3), 10)
@@ -242,6 +302,7 @@ def test_limits_that_can_fire_pass_up_to_the_cap() -> None:
 def test_limits_per_step_have_a_cap_per_step() -> None:
     config = BackwardConfig(max_kl_new_old=0.01, kl_unit=KLUnit.step)
     check_limits(config, 10, horizon=200)  # cap 2.303 / 200 = 0.0115
+    check_limits(replace(config, max_kl_new_old=2.0), 10)  # one step: cap 2.303
     with pytest.raises(
         InputError, match=r"cannot exceed 0.002303 per step \(log 10 / 1000 steps\)"
     ):
@@ -259,8 +320,9 @@ def test_bad_data_are_refused_with_the_place() -> None:
     with pytest.raises(InputError, match=r"one evidence weight >= 0"):
         backward_step(state, demos, samples, FEATURES, config, np.array([1.0, -1.0, 1.0, 1.0]))
     samples.observations[2, 0, 1] = np.nan
+    samples.observations[3, 0, 0] = np.nan
     with pytest.raises(
-        InputError, match=r"samples: 1 values .* first is 'y' in trajectory 2 at step 0"
+        InputError, match=r"samples: 2 values .* first is 'y' in trajectory 2 at step 0"
     ):
         backward_step(state, demos, samples, FEATURES, config)
 
@@ -277,3 +339,178 @@ def test_zeta_begins_where_its_bias_says():
     # σ⁻¹ of the costs differs by the bias: log(c / (1 - c)) = -logit
     apart = [float(np.log(cost / (1 - cost))[0]) for cost in costs]
     assert apart[0] - apart[1] == pytest.approx(2.0, abs=1e-4)
+
+
+def test_data_without_steps_are_refused() -> None:
+    demos, samples = small_sets()
+    config = BackwardConfig(hidden=(3,))
+    state = init_constraint(np.random.default_rng(0), FEATURES, config)
+    none = Trajectories(
+        observations=np.zeros((0, 4, 2), np.float32),
+        actions=np.zeros((0, 4, 1), np.float32),
+        rewards=np.zeros((0, 4)),
+        lengths=np.zeros(0, int),
+    )
+    with pytest.raises(InputError, match="needs demonstrations, got 0 trajectories of 0 steps"):
+        backward_step(state, none, samples, FEATURES, config)
+    with pytest.raises(InputError, match="needs samples, got 0 trajectories of 0 steps"):
+        backward_step(state, demos, none, FEATURES, config)
+
+
+def test_weights_that_are_not_finite_are_refused_and_many_are_not_all_said() -> None:
+    for bad in (np.inf, np.nan):
+        with pytest.raises(InputError, match="expected one evidence weight"):
+            module._check_weights(np.array([1.0, bad]), 2)
+    with pytest.raises(InputError) as eight:
+        module._check_weights(np.ones(8), 2)
+    with pytest.raises(InputError) as nine:
+        module._check_weights(np.ones(9), 2)
+    assert "..." not in str(eight.value)
+    assert "..." in str(nine.value)
+    np.testing.assert_array_equal(module._check_weights(None, 2), [1.0, 1.0])
+    np.testing.assert_array_equal(module._check_weights(np.array([0.0, 2.0]), 2), [0.0, 2.0])
+
+
+def test_one_step_is_enough() -> None:
+    rng = np.random.default_rng(0)
+    demos, samples = (random_trajectories(rng, n, 1, 2, 1) for n in (1, 2))
+    config = BackwardConfig(updates=1, hidden=(3,))
+    state = init_constraint(rng, FEATURES, config)
+    _, info = backward_step(state, demos, samples, FEATURES, config)
+    assert info.updates_made == 1
+
+
+def test_only_the_bias_of_the_logit_is_shifted() -> None:
+    config = BackwardConfig(hidden=(4, 3), initial_bias=2.0)
+    plain = init_params(np.random.default_rng(0), FEATURES.num_features, (4, 3))
+    shifted = init_constraint(np.random.default_rng(0), FEATURES, config).params
+    assert len(shifted) == len(plain) == 3
+    for number, (layer, other) in enumerate(zip(plain, shifted, strict=True)):
+        np.testing.assert_array_equal(layer.weight, other.weight)
+        np.testing.assert_array_equal(layer.bias + 2.0 * (number == 2), other.bias)
+
+
+def test_what_is_counted_goes_on() -> None:
+    demos, samples = small_sets()
+    config = BackwardConfig(updates=2, hidden=(3,))
+    state = init_constraint(np.random.default_rng(1), FEATURES, config)
+    assert (state.rounds_done, state.updates_done) == (0, 0)
+    later = state._replace(rounds_done=3, updates_done=3)
+    after, _ = backward_step(later, demos, samples, FEATURES, config)
+    assert (after.rounds_done, after.updates_done) == (4, 5)
+
+
+def test_kls_are_per_trajectory_or_per_step() -> None:
+    demos, samples = small_sets()
+    config = BackwardConfig(updates=2, hidden=(3,))
+    state = init_constraint(np.random.default_rng(1), FEATURES, config)
+    _, whole = backward_step(state, demos, samples, FEATURES, config)
+    per_step = replace(config, kl_unit=KLUnit.step)
+    _, info = backward_step(state, demos, samples, FEATURES, per_step)
+    length = samples.lengths.mean()
+    assert length > 1
+    assert info.kl_old_new == pytest.approx(whole.kl_old_new / length, rel=1e-5)
+    assert info.kl_new_old == pytest.approx(whole.kl_new_old / length, rel=1e-5)
+    assert info.effective_sample_size == pytest.approx(whole.effective_sample_size)
+
+
+def test_a_last_update_that_was_shortened_is_not_stopped_early() -> None:
+    demos, samples = far_sets()
+    limited = BackwardConfig(updates=1, learning_rate=0.01, max_kl_old_new=10.0)
+    state = init_constraint(np.random.default_rng(0), FEATURES, limited)
+    _, info = backward_step(state, demos, samples, FEATURES, limited)
+    assert (info.updates_made, info.step_shortened, info.stopped_early) == (1, True, False)
+
+
+@pytest.mark.parametrize(("made", "early"), [(300, False), (299, True)])
+def test_stopped_early_is_a_matter_of_numbers(
+    monkeypatch: pytest.MonkeyPatch, made: int, early: bool
+) -> None:
+    demos, samples = small_sets()
+    config = BackwardConfig(updates=300, hidden=(3,))
+    state = init_constraint(np.random.default_rng(0), FEATURES, config)
+    end = module._Loop(state.params, state.opt_state, jnp.ones(()), jnp.asarray(made), True)
+    measures = dict.fromkeys(("kl_old_new", "kl_new_old", "effective_sample_size"), 1.0)
+    monkeypatch.setattr(module, "_run_updates", lambda **_: (end, 0.0, NO_PARTS, measures))
+    after, info = backward_step(state, demos, samples, FEATURES, config)
+    assert (info.updates_made, info.step_shortened, info.stopped_early) == (made, True, early)
+    assert after.updates_done == made
+
+
+@pytest.mark.parametrize(
+    ("most", "alpha"),
+    [
+        *((math.inf, 1.0), (1.0, 1.0), (0.5, 0.5), (0.25, 0.25), (2.0**-30, 2.0**-30)),
+        # thirty halvings do not do, and nothing does
+        *((2.0**-31, 0.0), (-1.0, 0.0)),
+    ],
+)
+def test_a_step_is_halved_until_it_fits_thirty_times_at_most(
+    monkeypatch: pytest.MonkeyPatch, most: float, alpha: float
+) -> None:
+    monkeypatch.setattr(module, "_within_limits", lambda params, samples, config: params <= most)
+    moved, shortened = module._shorten(jnp.zeros(()), jnp.ones(()), None, None)
+    assert float(moved) == alpha
+    assert bool(shortened) == (alpha < 1)
+
+
+@pytest.mark.parametrize(
+    ("old_new", "new_old", "within"),
+    [
+        *((1.0, 2.0, True), (1.5, 2.5, True), (None, None, True)),  # a limit that is met is kept
+        *((0.5, 2.0, False), (1.0, 1.5, False), (0.5, 1.5, False)),
+        *((None, 2.0, True), (None, 1.5, False), (1.0, None, True), (0.5, None, False)),
+    ],
+)
+def test_both_limits_must_be_kept(
+    monkeypatch: pytest.MonkeyPatch, old_new: float | None, new_old: float | None, within: bool
+) -> None:
+    measures = {"kl_old_new": jnp.asarray(1.0), "kl_new_old": jnp.asarray(2.0)}
+    monkeypatch.setattr(module, "_measure", lambda params, samples, config: measures)
+    config = BackwardConfig(max_kl_old_new=old_new, max_kl_new_old=new_old)
+    assert bool(module._within_limits(None, None, config)) is within
+
+
+NO_PARTS = LossInfo(*(jnp.zeros(()) for _ in LossInfo._fields))
+
+
+def test_the_norm_of_the_gradient_is_that_of_all_parameters_together() -> None:
+    # the loss 2 Σ θ has the gradient 2 everywhere: its norm is 2 √(number of parameters)
+    demos, samples = small_sets()
+    config = BackwardConfig(updates=1, hidden=(3,))
+    state = init_constraint(np.random.default_rng(0), FEATURES, config)
+
+    def twice(params: Any, *_: Any) -> Any:
+        return 2 * sum(jnp.sum(leaf) for leaf in jax.tree.leaves(params)), NO_PARTS
+
+    _, info = backward_step(state, demos, samples, FEATURES, config, objective=twice)
+    count = sum(leaf.size for leaf in jax.tree.leaves(state.params))
+    assert info.gradient_norm == pytest.approx(2 * math.sqrt(count), rel=1e-6)
+
+
+def test_a_step_that_diverges_is_an_error_whether_the_loss_shows_it_or_the_gradient() -> None:
+    demos, samples = small_sets()
+    config = BackwardConfig(updates=1, hidden=(3,))
+    state = init_constraint(np.random.default_rng(0), FEATURES, config)
+
+    def no_loss(params: Any, *_: Any) -> Any:
+        return sum(jnp.sum(leaf) for leaf in jax.tree.leaves(params)) * jnp.nan, NO_PARTS
+
+    def only_loss(params: Any, *_: Any) -> Any:
+        """Not a number, with the gradient 1 everywhere."""
+        return sum(jnp.sum(leaf) for leaf in jax.tree.leaves(params)) + jnp.nan, NO_PARTS
+
+    def only_gradient(params: Any, *_: Any) -> Any:
+        """0, with an infinite gradient."""
+        return sum(
+            jnp.sum(jnp.nan_to_num(jnp.sqrt(leaf - jax.lax.stop_gradient(leaf))))
+            for leaf in jax.tree.leaves(params)
+        ), NO_PARTS
+
+    for objective, words in (
+        (no_loss, "loss nan, gradient norm nan after 1 updates"),
+        (only_loss, "loss nan, gradient norm 4.0"),  # √16
+        (only_gradient, "loss 0.0, gradient norm (inf|nan)"),
+    ):
+        with pytest.raises(InputError, match=words):
+            backward_step(state, demos, samples, FEATURES, config, objective=objective)

@@ -11,7 +11,14 @@ import pytest
 import oracles
 from icrl.config import Activation, BackwardConfig, Weights
 from icrl.constraint.network import Params, init_params
-from icrl.constraint.objective import Steps, log_likelihood_gain, loss, sample_evidence
+from icrl.constraint.objective import (
+    Steps,
+    log_likelihood_gain,
+    loss,
+    masked_mean,
+    mean_length,
+    sample_evidence,
+)
 
 fast_loss = jax.jit(loss, static_argnums=4)
 fast_gradient = jax.jit(jax.grad(loss, has_aux=True), static_argnums=4)
@@ -104,6 +111,24 @@ def test_gain_by_hand() -> None:
     )
 
 
+def test_a_small_weight_is_evidence_too() -> None:
+    # only ω = 3 counts, with a weight of a tenth: ω̄ = 3, gain = log 4 - log 3
+    demo, sample = jnp.log(jnp.array([2.0, 8.0])), jnp.log(jnp.array([1.0, 3.0]))
+    assert float(log_likelihood_gain(demo, sample, jnp.array([0.0, 0.1]))) == pytest.approx(
+        math.log(4 / 3), rel=1e-6
+    )
+
+
+def test_means_over_real_steps_by_hand() -> None:
+    values = jnp.array([[3.0, 5.0], [7.0, 9.0]])
+    mask = jnp.array([[True, False], [True, True]])
+    assert float(masked_mean(values, mask)) == pytest.approx((3 + 7 + 9) / 3)
+    one, none = mask & jnp.array([[True], [False]]), jnp.zeros((2, 2), bool)
+    assert float(masked_mean(values, one)) == 3.0
+    assert float(masked_mean(values, none)) == 0.0  # not 0 / 0
+    assert float(mean_length(jnp.array([[True, True, False], [True, False, False]]))) == 1.5
+
+
 def test_without_evidence_the_samples_say_nothing_and_gradients_stay_finite() -> None:
     demo, sample = jnp.array([0.5]), jnp.array([-1.0, 2.0])
     value, slope = jax.value_and_grad(lambda s: log_likelihood_gain(demo, s, jnp.zeros(2)))(sample)
@@ -136,4 +161,7 @@ def test_the_regulariser_sees_samples_without_evidence() -> None:
         _, silent = fast_loss(*args, jnp.zeros(4), config)
         _, heard = fast_loss(*args, jnp.ones(4), config)
     assert float(silent.cost_samples) == float(heard.cost_samples) > 0
-    assert float(silent.gain) != float(heard.gain)
+    # without evidence only the demonstrations count: the mean of log ζ over their steps
+    log_zeta = oracles.log_zeta(params, demos.inputs, config.activation)
+    assert float(silent.gain) == pytest.approx(log_zeta[demos.mask].mean(), rel=1e-6)
+    assert float(heard.gain) != float(silent.gain)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from damage import cut, flip, splice
 from icrl.demos.dataset import Demonstrations
 from icrl.demos.formats import load_demos, save_demos
 from icrl.demos.validate import validate_demos
@@ -56,23 +57,6 @@ def write_good(root: Path, demos: Demonstrations) -> dict[str, bytes]:
                     key, data=value, chunks=True, maxshape=(None, *value.shape[1:])
                 )
     return {name: (root / name).read_bytes() for name in FORMATS}
-
-
-def cut(rng: random.Random, good: bytes) -> bytes:
-    return good[: rng.randrange(len(good))]
-
-
-def flip(rng: random.Random, good: bytes) -> bytes:
-    data = bytearray(good)
-    for _ in range(rng.choice((1, 1, 2, 8, 64))):
-        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-    return bytes(data)
-
-
-def splice(rng: random.Random, good: bytes) -> bytes:
-    at, size = rng.randrange(len(good)), rng.randrange(1, 64)
-    middle = rng.choice((b"", rng.randbytes(size), bytes(size), b"\xff" * size, good[:size]))
-    return good[:at] + middle + good[at + rng.choice((0, size)) :]
 
 
 def overwrite_number(rng: random.Random, good: bytes) -> bytes:

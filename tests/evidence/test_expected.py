@@ -204,3 +204,23 @@ def test_another_unit_of_reward_or_start_changes_no_judgement(seed, unit):
         np.testing.assert_allclose(
             getattr(there, judge)(other[2]), getattr(here, judge)(plain[2]), rtol=1e-6, atol=1e-8
         )
+
+
+def test_where_every_step_costs_being_stopped_does_not_pay():
+    # chance loses 2 a step, demonstrations get there within 3 or 5 steps, 4 on average
+    shown = episodes([[-1.0] * 5, [-1.0] * 5], lengths=[3, 5])
+    expected = expected_of(shown, episodes([[-2.0] * 8]), horizon=8)
+    agents = episodes([[-1.0] * 8, [-1.0] * 8], lengths=[8, 3])
+    permitted = expected.stopped(agents, np.array([2, 3]))
+    # stopped after 2 of 8 steps: -2, and 6 steps of chance; the other was not stopped
+    np.testing.assert_allclose(expected.returns_of(permitted), [-2.0 - 6 * 2.0, -3.0])
+    np.testing.assert_array_equal(permitted.lengths, [2, 3])
+    # at once, and of an episode shorter than demonstrations are: 4 steps of chance
+    permitted = expected.stopped(agents, np.array([0, 0]))
+    np.testing.assert_allclose(expected.returns_of(permitted), [-16.0, -8.0])
+
+
+def test_where_steps_pay_being_stopped_costs_what_would_have_come():
+    expected = expected_of(earning([8, 12]), earning([2, 2]), horizon=4)
+    permitted = expected.stopped(earning([8.0]), np.array([1]))
+    np.testing.assert_allclose(expected.returns_of(permitted), [2.0])

@@ -14,6 +14,8 @@ import optuna
 import pytest
 
 from icrl.cli import main
+from icrl.errors import InputError
+from icrl.experiment.directory.lock import require_unlocked
 from icrl.experiment.suite.sweep import num_done, open_study
 from icrl.verbs.learn import parse
 
@@ -88,6 +90,16 @@ LONG = (
 )
 
 
+def wait_until_unlocked(run, deadline):
+    """Until nobody writes it. A worker that had to be killed leaves the file of its lock."""
+    while True:
+        try:
+            return require_unlocked(run)
+        except InputError:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_trial_that_was_stopped_goes_on_from_its_checkpoint(tmp_path, monkeypatch, number):
     from icrl.experiment.directory.checkpoint import checkpoints
@@ -116,11 +128,7 @@ def test_a_trial_that_was_stopped_goes_on_from_its_checkpoint(tmp_path, monkeypa
         time.sleep(0.05)
     process.send_signal(number)
     process.wait()
-    while (
-        metrics.parent / ".lock"
-    ).exists():  # its worker ends by itself, and keeps its last round
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until_unlocked(metrics.parent, deadline)  # its worker ends by itself
     number_kept = int(re.search(r"\d+", checkpoints(metrics.parent)[0].name).group())
     made = metrics.read_text().splitlines()[: number_kept + 1]
     rate = open_study(out).get_trials()[0].params["forward.learning_rate"]
@@ -131,7 +139,7 @@ def test_a_trial_that_was_stopped_goes_on_from_its_checkpoint(tmp_path, monkeypa
     (done,) = open_study(out).get_trials(states=(optuna.trial.TrialState.COMPLETE,))
     assert done.params["forward.learning_rate"] == rate
     after = (out / f"trial-{done.number:04d}" / "seed-0" / "metrics.jsonl").read_text().splitlines()
-    assert len(made) >= 4
+    assert len(made) >= 3  # a worker that is killed may not have saved its fourth round
     assert len(after) > len(made)
     assert after[: len(made)] == made  # to the second: these rounds were not made again
     assert not metrics.exists()

@@ -1,8 +1,11 @@
 """`explain.png`: nothing is cut off at its edges, with one panel or many, and it says what its
 lines are."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
 from icrl.config import Activation
@@ -10,7 +13,7 @@ from icrl.constraint.features import Features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.network import Layer
 from icrl.explain.reading import read_constraint
-from icrl.report.explain_picture import draw_reading
+from icrl.report.explain_picture import _draw_threshold, draw_reading
 from small_runs import lap_demos
 
 
@@ -40,3 +43,13 @@ def test_nothing_is_cut_off_at_the_edges(tmp_path, columns):
     )
     assert edge.min() > 250  # white: all that was drawn lies inside
     assert pixels.min() < 100
+
+
+def test_the_line_stands_at_the_constraints_own_threshold():
+    strict = replace(zeta((0,)), threshold=0.8)
+    reading = read_constraint(strict, lap_demos().trajectories, None)
+    axes = Figure().subplots()
+    _draw_threshold(axes, reading)
+    (line,) = axes.lines
+    assert line.get_ydata()[0] == 0.8
+    assert line.get_label() == "infeasible below ζ = 0.8"

@@ -9,8 +9,8 @@ from icrl.constraint.backward_step import freeze, init_constraint
 from icrl.constraint.features import select_features
 from icrl.report.figures import ZetaOverX, common_curves, draw_learning_curves, draw_zeta_over_x
 from icrl.report.looks import colours
-from icrl.report.page import _axis, _some_steps
 from icrl.report.records import read_groups
+from icrl.report.zeta_views import _axis, _some_steps
 from icrl.tasks.registry import make_scenario
 from icrl.trajectories import along
 from icrl.types import Trajectories

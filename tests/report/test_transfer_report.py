@@ -15,7 +15,8 @@ from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.network import Layer
 from icrl.errors import InputError
 from icrl.report.ablation import ablation_table, best_of_both, cells_of, draw_ablation
-from icrl.report.page import expert_line, expert_steps, forbidden_steps, references_of, write_report
+from icrl.report.judging import expert_line, expert_steps, forbidden_steps, references_of
+from icrl.report.page import write_report
 from icrl.report.records import read_groups
 from icrl.report.table import expert_level, markdown_table
 from icrl.tasks.registry import make_scenario

@@ -11,6 +11,7 @@ import pytest
 
 from icrl.cli import main
 from icrl.experiment.directory.checkpoint import checkpoints
+from icrl.experiment.directory.run_directory import without_times
 from small_runs import ROUND, TINY_FLAGS
 
 LONG = ["--steps", str(16 * ROUND), *TINY_FLAGS]
@@ -58,9 +59,7 @@ def content(directory):
         "constraint/card.json",
         "config.json",
     ]
-    return [{**row, "seconds": 0} for row in rows], [
-        (directory / name).read_bytes() for name in files
-    ]
+    return [without_times(row) for row in rows], [(directory / name).read_bytes() for name in files]
 
 
 def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(tmp_path, capsys, refused):

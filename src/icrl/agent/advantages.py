@@ -25,6 +25,8 @@ def generalized_advantages(
     Terminated is not truncated: a cut episode still bootstraps from the state it was cut in, and
     the last step of the rollout from the state that follows it (fidelity F8).
     """
+    # After a true end nothing follows, so neither its value nor the next advantage counts. After a
+    # cut the value counts, but the next row is another episode: its advantage must not leak in.
     alive = 1.0 - terminated
     deltas = rewards + gamma * next_values * alive - values
     decay = gamma * gae_lambda * alive * (1.0 - truncated)
@@ -34,5 +36,6 @@ def generalized_advantages(
         advantage = delta + step_decay * advantage
         return advantage, advantage
 
+    # From the last step to the first: each advantage needs the one after it.
     _, advantages = jax.lax.scan(backward, jnp.zeros_like(deltas[0]), (deltas, decay), reverse=True)
     return advantages

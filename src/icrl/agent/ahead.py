@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from icrl.agent.normalizer import RunningMoments, normalize
+from icrl.agent.normalizer import RunningMoments, normalize, scaling
 from icrl.types import AnyArray, FloatArray
 
 LAYERS = ("w0", "b0", "w1", "b1", "straight")
@@ -58,6 +58,28 @@ class Ahead(NamedTuple):
         inputs = model_inputs(self.moments, self.unit, self.num_actions, observations, actions)
         return np.asarray(observations + self.changes(inputs), np.float32)
 
+    def kept_up(self, observations: FloatArray, actions: AnyArray, steps: int) -> FloatArray:
+        """[steps, n, o]: now, and where the same actions lead if they are kept up."""
+        w0, b0, w1, b1, straight = self.layers
+        width = observations.shape[1]
+        scale = scaling(self.moments)
+        given = action_inputs(self.unit, self.num_actions, actions)
+        # what does not change from step to step is computed once
+        pushed = given @ w0[width:] + b0
+        pushed_straight = given @ straight[width:] + b1
+        path = np.empty((steps, *observations.shape), np.float32)
+        path[0] = observations
+        for step in range(1, steps):
+            seen = scale.apply(path[step - 1])
+            hidden = seen @ w0[:width]
+            hidden += pushed
+            np.maximum(hidden, 0.0, out=hidden)
+            outputs = hidden @ w1
+            outputs += seen @ straight[:width]
+            outputs += pushed_straight
+            path[step] = path[step - 1] + (outputs * self.scale + self.centre)
+        return path
+
     def changes(self, inputs: FloatArray) -> FloatArray:
         """Δs [n, o] for scaled inputs [n, o + a]."""
         w0, b0, w1, b1, straight = self.layers
@@ -77,11 +99,15 @@ def model_inputs(
 ) -> FloatArray:
     """x [n, o + a] float32: observations by their moments,
     actions in the policy's unit, or one-hot."""
-    if unit is None:
-        given = np.eye(num_actions, dtype=np.float32)[actions.astype(np.int64)]
-    else:
-        given = np.asarray((actions - unit.centre) / unit.scale, np.float32)
+    given = action_inputs(unit, num_actions, actions)
     return np.concatenate([normalize(moments, observations), given], axis=1)
+
+
+def action_inputs(unit: ActionUnit | None, num_actions: int, actions: AnyArray) -> FloatArray:
+    """[n, a] float32: actions in the policy's unit, or one-hot."""
+    if unit is None:
+        return np.eye(num_actions, dtype=np.float32)[actions.astype(np.int64)]
+    return np.asarray((actions - unit.centre) / unit.scale, np.float32)
 
 
 @cache

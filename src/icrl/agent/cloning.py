@@ -16,10 +16,12 @@ import optax
 
 from icrl.agent.distributions import log_softmax
 from icrl.agent.foresight import Moves, learned
+from icrl.agent.moments import fresh_moments
 from icrl.agent.networks import NetworkShape, apply_blocks, flatten, unflatten
 from icrl.agent.normalizer import discounted_returns, init_moments, normalize, update_moments
 from icrl.agent.state import AgentState, action_unit, make_optimizer
 from icrl.config import ForwardConfig
+from icrl.spans import span
 from icrl.tasks.task import Task
 from icrl.types import AnyArray, BoolArray, FloatArray, Trajectories
 
@@ -30,6 +32,9 @@ _LEARNING_RATE = 1e-3
 _CHECK_EVERY = 200
 """Gradient steps between two looks at what was held out."""
 _MOST_CHECKS = 20
+_PULL_STEPS = 10
+"""Imitation steps after each policy update."""
+_PULL_RATE = 3e-4
 _FORESIGHT_LOOKS = 10
 """So many times as many steps for the shield's model of what follows from actions."""
 _PATIENCE = 4
@@ -74,37 +79,49 @@ def shown_steps(demos: Trajectories, task: Task) -> Shown:
     return Shown(np.asarray(demos.observations[rows, times], np.float32), actions, held_out)
 
 
-def imitation_loss(policy: Array, actions: Array, discrete: bool) -> Array:
+def imitation_loss(policy: Array, actions: Array, discrete: bool, xp: Any) -> Array:
     """mean (μ − a)², or the cross-entropy with smoothed labels;
     policy [B, a], actions [B, a] or [B] -> scalar."""
     if not discrete:
-        return jnp.mean((policy - actions) ** 2)
+        return xp.mean((policy - actions) ** 2)
     choices = policy.shape[-1]
-    labels = jax.nn.one_hot(actions, choices) * (1.0 - _SMOOTHING) + _SMOOTHING / choices
-    return -jnp.mean(jnp.sum(labels * log_softmax(policy, jnp), axis=-1))
+    chosen = (actions[:, None] == xp.arange(choices)[None]).astype(xp.float32)
+    labels = chosen * (1.0 - _SMOOTHING) + _SMOOTHING / choices
+    return -xp.mean(xp.sum(labels * log_softmax(policy, xp), axis=-1))
+
+
+_ADAM = optax.scale_by_adam()
+
+
+def _no_moments(params: Array) -> optax.ScaleByAdamState:
+    """Adam's before its first step."""
+    nothing = np.zeros(params.shape, np.float32)
+    return optax.ScaleByAdamState(np.zeros((), np.int32), nothing, nothing)
 
 
 @partial(jax.jit, static_argnames=("shape",))
 def imitate(
-    params: Array, inputs: Array, actions: Array, order: Array, rate: Array, shape: NetworkShape
-) -> Array:
-    """Adam steps of size `rate` on the imitation loss, one for each row of `order` [k, B];
-    moments start afresh."""
-    adam = optax.scale_by_adam()
+    params: Array, moments: Any, inputs: Array, actions: Array, rate: Array, shape: NetworkShape
+) -> tuple[Array, Any]:
+    """Adam steps of size `rate` on the imitation loss, one for each batch;
+    inputs [k, B, o], actions [k, B, a] or [k, B]."""
 
-    def loss(flat: Array, rows: Array) -> Array:
-        policy = apply_blocks(unflatten(flat, shape), inputs[rows], shape, jnp).policy
-        return imitation_loss(policy, actions[rows], shape.discrete)
+    def loss(flat: Array, seen: Array, done: Array) -> Array:
+        policy = apply_blocks(unflatten(flat, shape), seen, shape, jnp).policy
+        return imitation_loss(policy, done, shape.discrete, jnp)
 
-    def step(carry: tuple[Array, Any], rows: Array) -> tuple[tuple[Array, Any], None]:
+    def step(
+        carry: tuple[Array, Any], batch: tuple[Array, Array]
+    ) -> tuple[tuple[Array, Any], None]:
         flat, state = carry
-        change, state = adam.update(jax.grad(loss)(flat, rows), state)
+        change, state = _ADAM.update(jax.grad(loss)(flat, *batch), state)
         return (flat - rate * change, state), None
 
-    (params, _), _ = jax.lax.scan(step, (params, adam.init(params)), order)
-    return params
+    carried, _ = jax.lax.scan(step, (params, moments), (inputs, actions))
+    return carried
 
 
+@span("update")
 def clone(
     rng: np.random.Generator,
     agent: AgentState,
@@ -126,7 +143,7 @@ def clone(
     agent = dataclasses.replace(
         agent,
         params=params,
-        optimizer=make_optimizer(config).init(params),
+        optimizer=fresh_moments(make_optimizer(config), params),
         observation_moments=moments,
     )
     agent = foreseeing(rng, agent, demos, task)
@@ -187,9 +204,17 @@ def _best_clone(
     without_progress = 0
     for _ in range(_MOST_CHECKS):
         order = learned_from[rng.integers(0, len(learned_from), (_CHECK_EVERY, _BATCH))]
-        params = imitate(
-            params, inputs, shown.actions, order, np.float32(_LEARNING_RATE), agent.shape
-        )
+        moments = _no_moments(params)
+        # as many steps at a time as a pull has, so that one program serves both
+        for rows in order.reshape(-1, _PULL_STEPS, _BATCH):
+            params, moments = imitate(
+                params,
+                moments,
+                inputs[rows],
+                shown.actions[rows],
+                np.float32(_LEARNING_RATE),
+                agent.shape,
+            )
         error = _held_out_error(
             params, inputs[shown.held_out], shown.actions[shown.held_out], agent.shape
         )
@@ -208,7 +233,7 @@ def _held_out_error(
     params: Array, inputs: FloatArray, actions: AnyArray, shape: NetworkShape
 ) -> float:
     policy = apply_blocks(unflatten(np.asarray(params), shape), inputs, shape, np).policy
-    return float(imitation_loss(policy, actions, shape.discrete))
+    return float(imitation_loss(policy, actions, shape.discrete, np))
 
 
 def _with_noise_of(
@@ -238,20 +263,21 @@ def with_policy_of(params: Array, source: Array, shape: NetworkShape) -> FloatAr
     return np.asarray(flatten(blocks, shape, np))
 
 
-_PULL_STEPS = 10
-"""Imitation steps after each policy update."""
-_PULL_RATE = 3e-4
-
-
+@span("update")
 def pulled(
     rng: np.random.Generator, agent: AgentState, shown: Shown, config: ForwardConfig, share: float
 ) -> AgentState:
     """The agent after a pull towards the demonstrations of so much of its full strength."""
-    inputs = shown.observations
+    order = rng.integers(0, len(shown.observations), (_PULL_STEPS, _BATCH))
+    inputs = shown.observations[order]
     if config.normalize_observations:
-        inputs = normalize(agent.observation_moments, inputs)
-    order = rng.integers(0, len(inputs), (_PULL_STEPS, _BATCH))
-    rate = np.float32(_PULL_RATE * share)
-    return dataclasses.replace(
-        agent, params=imitate(agent.params, inputs, shown.actions, order, rate, agent.shape)
+        inputs = normalize(agent.input_moments, inputs)
+    params, _ = imitate(
+        agent.params,
+        _no_moments(agent.params),
+        inputs,
+        shown.actions[order],
+        np.float32(_PULL_RATE * share),
+        agent.shape,
     )
+    return dataclasses.replace(agent, params=params)

@@ -54,5 +54,7 @@ def sample_gaussian(rng: np.random.Generator, mean: FloatArray, log_std: FloatAr
 def sample_categorical(rng: np.random.Generator, logits: FloatArray) -> AnyArray:
     """a ~ softmax(ℓ) by inverting the cumulative distribution; logits [B, n] -> [B] int64."""
     cumulative = np.cumsum(np.exp(log_softmax(logits.astype(np.float64), np)), axis=-1)
+    # Times the last sum, which is 1 but for rounding: else a draw above it would choose an action
+    # that does not exist.
     uniform = rng.random((*logits.shape[:-1], 1)) * cumulative[..., -1:]
     return np.asarray(np.sum(uniform >= cumulative, axis=-1), np.int64)

@@ -15,6 +15,7 @@ import numpy as np
 import optax
 
 from icrl.agent.ahead import LAYERS, ActionUnit, Ahead, model_inputs
+from icrl.agent.moments import fresh_moments
 from icrl.agent.normalizer import RunningMoments, init_moments, update_moments
 from icrl.types import AnyArray, BoolArray, FloatArray
 
@@ -66,7 +67,7 @@ def init_foresight(rng: np.random.Generator, num_observations: int, num_actions:
         params[name] = (scale * rng.standard_normal(size)).astype(np.float32)
     return Foresight(
         params=params,
-        optimizer=optax.adam(_LEARNING_RATE).init(params),
+        optimizer=fresh_moments(optax.adam(_LEARNING_RATE), params),
         changes=init_moments((num_observations,)),
         unexplained=np.ones(num_observations),
         spread=np.zeros(num_observations),
@@ -108,8 +109,9 @@ def learned(
     of_changes = update_moments(foresight.changes, changes)
     targets = (changes - of_changes.mean) / (np.sqrt(of_changes.variance) + 1e-12)
     order = rng.integers(0, len(inputs), (steps, _BATCH))
+    # drawn here and not in the program, which would be compiled for every number of moves
     params, optimizer = _fit(
-        foresight.params, foresight.optimizer, inputs, targets.astype(np.float32), order
+        foresight.params, foresight.optimizer, inputs[order], targets.astype(np.float32)[order]
     )
     return Foresight(params, optimizer, of_changes, unexplained, spread)
 
@@ -143,22 +145,22 @@ def _model(
 
 
 @partial(jax.jit)
-def _fit(
-    params: Array, optimizer: Any, inputs: Array, targets: Array, order: Array
-) -> tuple[Array, Any]:
-    """Adam on Huber's loss, which jumps pull little, one step for each row of `order` [k, B]."""
+def _fit(params: Array, optimizer: Any, inputs: Array, targets: Array) -> tuple[Array, Any]:
+    """Adam on Huber's loss, which jumps pull little, one step for each batch;
+    inputs [k, B, o + a], targets [k, B, o]."""
     adam = optax.adam(_LEARNING_RATE)
 
-    def loss(p: Array, rows: Array) -> Array:
-        x = inputs[rows]
+    def loss(p: Array, x: Array, changes: Array) -> Array:
         hidden = jax.nn.relu(x @ p["w0"] + p["b0"][None])
         outputs = hidden @ p["w1"] + p["b1"][None] + x @ p["straight"]
-        return jnp.mean(optax.losses.huber_loss(outputs, targets[rows], delta=_HUBER))
+        return jnp.mean(optax.losses.huber_loss(outputs, changes, delta=_HUBER))
 
-    def step(carry: tuple[Array, Any], rows: Array) -> tuple[tuple[Array, Any], None]:
+    def step(
+        carry: tuple[Array, Any], batch: tuple[Array, Array]
+    ) -> tuple[tuple[Array, Any], None]:
         p, state = carry
-        change, state = adam.update(jax.grad(loss)(p, rows), state)
+        change, state = adam.update(jax.grad(loss)(p, *batch), state)
         return (optax.apply_updates(p, change), state), None
 
-    (params, optimizer), _ = jax.lax.scan(step, (params, optimizer), order)
+    (params, optimizer), _ = jax.lax.scan(step, (params, optimizer), (inputs, targets))
     return params, optimizer

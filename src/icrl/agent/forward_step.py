@@ -12,6 +12,7 @@ from gymnasium.vector import VectorEnv
 
 from icrl.agent.cloning import Shown, pulled, with_policy_of
 from icrl.agent.foresight import Moves, learned
+from icrl.agent.moments import fresh_moments
 from icrl.agent.multiplier import multiplier_value, update_multiplier
 from icrl.agent.networks import apply_networks
 from icrl.agent.normalizer import discounted_returns, normalize, reward_scale, update_moments
@@ -21,6 +22,7 @@ from icrl.agent.shield import FORBIDDEN_ABOVE
 from icrl.agent.state import AgentState, action_unit, make_optimizer, policy_of
 from icrl.config import ForwardConfig, Respect
 from icrl.interrupts import heed_interrupts
+from icrl.spans import span
 from icrl.tasks.task import Task
 from icrl.types import CostFunction, FloatArray, Rollout
 
@@ -50,6 +52,23 @@ class ForwardInfo(NamedTuple):
     epochs: float
     advantage_std: float
     cost_advantage_std: float
+
+
+NOTHING_DONE = ForwardInfo(
+    steps=0,
+    reward=0.0,
+    cost=0.0,
+    multiplier=0.0,
+    stopped_episodes=0,
+    policy_loss=0.0,
+    value_loss=0.0,
+    entropy=0.0,
+    kl=0.0,
+    epochs=0.0,
+    advantage_std=0.0,
+    cost_advantage_std=0.0,
+)
+"""Of a round in which the agent was seen, and not trained."""
 
 
 def num_updates(config: ForwardConfig) -> int:
@@ -84,6 +103,15 @@ class Pace:
     """Noise of continuous actions is cut down to this."""
 
 
+def steady(learning_rate: float) -> Callable[[int], Pace]:
+    """The same share of the learning rate throughout a forward step."""
+
+    def pace(_: int) -> Pace:
+        return Pace(learning_rate=learning_rate)
+
+    return pace
+
+
 def forward_step(
     key: Any,
     agent: AgentState,
@@ -104,6 +132,8 @@ def forward_step(
     forward step; `shown` are demonstrations that it may pull towards.
     """
     rng = generator(key)
+    # Episodes begin anew with every forward step: it depends on its key and the agent alone, and a
+    # run that goes on from a checkpoint repeats it to the byte.
     stream = EnvStream(env, seed=int(rng.integers(2**31)))
     infos: list[dict[str, float]] = []
     if updates is None:
@@ -111,10 +141,14 @@ def forward_step(
     batch_steps = config.num_envs * config.rollout_steps
     for index in range(updates):
         now = pace(index * batch_steps)
+        # Made anew after every update: acting is in NumPy, and a policy is a copy of the parameters
+        # as they are.
         policy = policy_of(agent, task, config, cost)
         rollout = collect_rollout(
             rng, stream, policy, cost, config, num_soft=round(now.soft * config.num_envs)
         )
+        # The model of what follows from actions learns from the same rollout, before the policy
+        # changes.
         if cost is not None and agent.foresight is not None:
             agent = with_foresight(rng, agent, rollout, task)
         agent, info = _updated(rng, agent, rollout, stream, config, bonus, cost is not None, now)
@@ -123,12 +157,14 @@ def forward_step(
         if shown is not None and now.pull > 0:
             agent = pulled(rng, agent, shown, config, now.pull)
         infos.append(info)
+        # Ctrl-C is obeyed between updates alone: an agent is never left half updated.
         heed_interrupts()
         if on_update is not None:
             on_update((index + 1) * batch_steps)
     multiplier = 0.0
     if cost is not None and config.respect is Respect.lagrangian:
         multiplier = multiplier_value(agent.multiplier)
+    # A count, so a sum; all else is a mean over updates.
     stopped = round(sum(info.pop("stopped_episodes") for info in infos))
     means = {name: float(np.mean([info[name] for info in infos])) for name in infos[0]}
     return agent, ForwardInfo(
@@ -139,6 +175,7 @@ def forward_step(
     )
 
 
+@span("update")
 def _updated(
     rng: np.random.Generator,
     agent: AgentState,
@@ -154,18 +191,20 @@ def _updated(
         rate = np.float32(pace.learning_rate)
         return update_agent(rng, agent, rollout, stream, config, bonus, constrained, rate)
     # the policy is put back: how far it moved is nothing
-    without_stop = dataclasses.replace(config, target_kl=None)
-    new, info = update_agent(rng, agent, rollout, stream, without_stop, bonus, constrained)
+    new, info = update_agent(
+        rng, agent, rollout, stream, config, bonus, constrained, heeds_kl=False
+    )
     params = with_policy_of(new.params, agent.params, agent.shape)
     return dataclasses.replace(
         new,
         params=params,
         # its moments are of a policy that did not move
-        optimizer=make_optimizer(config).init(params),
+        optimizer=fresh_moments(make_optimizer(config), params),
         observation_moments=agent.observation_moments,
     ), info
 
 
+@span("foresight")
 def with_foresight(
     rng: np.random.Generator, agent: AgentState, rollout: Rollout, task: Task
 ) -> AgentState:
@@ -209,13 +248,15 @@ def update_agent(
     bonus: CostFunction | None,
     constrained: bool,
     learning_rate_share: np.float32 = _WHOLE,
+    heeds_kl: bool = True,
 ) -> tuple[AgentState, dict[str, float]]:
     """Policy, critics, multiplier and normalisers, once each, from one rollout;
-    no multiplier without a constraint."""
+    no multiplier without a constraint. Unless it `heeds_kl`, all passes are made."""
     rewards = rollout.rewards
     if bonus is not None:
         rewards = rewards + np.asarray(bonus(rollout.observations, rollout.env_actions), np.float32)
     ended = rollout.terminated | rollout.truncated
+    # Episodes are longer than a rollout: the return so far is carried on from the last one.
     returns = discounted_returns(rewards, ended, stream.carried_return, config.gamma)
     stream.carried_return = np.where(ended[-1], 0.0, returns[-1])
     return_moments = update_moments(agent.return_moments, returns.reshape(-1))
@@ -224,6 +265,8 @@ def update_agent(
         return_moments=return_moments,
         lowest_reward=lowest_reward(agent.lowest_reward, rewards),
     )
+    # Rewards are scaled by moments that have seen this rollout, observations by those with which
+    # the policy acted: what is learned from must be what was seen.
     batch = make_batch(agent, rollout, rewards, config)
     num_rows = rewards.size
     permutations = rng.permuted(
@@ -232,6 +275,8 @@ def update_agent(
     multiplier = np.float32(0.0)
     if constrained:
         multiplier = np.float32(multiplier_value(agent.multiplier))
+    # λ is what it was while the rollout was made; it moves afterwards, by the cost of this rollout
+    # (Eq. 9: the policy answers the multiplier, then the multiplier the policy).
     params, optimizer, info = update_policy(
         agent.params,
         agent.optimizer,
@@ -241,6 +286,7 @@ def update_agent(
         agent.shape,
         config,
         learning_rate_share,
+        np.bool_(heeds_kl),
     )
     mean_cost = float(np.mean(rollout.costs))
     raw_multiplier = agent.multiplier
@@ -272,6 +318,8 @@ def lowest_reward(before: float, rewards: FloatArray) -> float:
 
     rewards [T, E]: means over T, of which the lowest.
     """
+    # A quantile, not the minimum: one unlucky episode would otherwise set the price of every forced
+    # end. At most 0: where all rewards are positive, a forced end must still not pay.
     now = min(0.0, float(np.quantile(np.mean(rewards, axis=0), 0.01)))
     if now < before:
         return now
@@ -310,9 +358,12 @@ def make_batch(
         terminated = terminated | truncated
         truncated = np.zeros_like(truncated)
     bootstrapped = truncated.copy()
+    # The last row of a rollout is followed by no row, but by a state: it is valued too (fidelity
+    # F8).
     bootstrapped[-1] |= ~terminated[-1]
     bootstrap = np.zeros((agent.shape.num_critics, *rewards.shape), np.float32)
     inputs = scale_observations(agent, rollout.next_observations[bootstrapped], config)
+    # Mostly nothing was cut in the middle; then the networks need not be asked.
     if inputs.size:
         bootstrap[:, bootstrapped] = apply_networks(
             np.asarray(agent.params), inputs, agent.shape, np
@@ -334,5 +385,5 @@ def scale_observations(
 ) -> FloatArray:
     """Observations as the networks saw them when acting."""
     if config.normalize_observations:
-        return normalize(agent.observation_moments, observations)
+        return normalize(agent.input_moments, observations)
     return observations

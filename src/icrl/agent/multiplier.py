@@ -11,6 +11,8 @@ _FLOOR = -30.0
 
 def init_multiplier(config: MultiplierConfig) -> float:
     """The raw value ν with softplus(ν) = `initial`."""
+    # The inverse of softplus, once: the authors' code applies it twice, so that its multiplier
+    # never falls below 0.541 (fidelity F7).
     if config.initial > 0:
         return max(_FLOOR, config.initial + math.log(-math.expm1(-config.initial)))
     return _FLOOR

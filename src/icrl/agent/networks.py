@@ -119,6 +119,8 @@ def init_params(
         blocks[f"w{layer}"] = np.stack(
             [_orthogonal(rng, fan_in, fan_out, math.sqrt(2)) for _ in range(count)]
         )
+    # Nearly 0, so that a fresh policy prefers no action: with a larger gain it begins with an
+    # opinion that it first has to lose.
     blocks["policy_w"] = _orthogonal(rng, shape.hidden[-1], shape.num_actions, 0.01)
     blocks["critic_w"] = np.stack(
         [_orthogonal(rng, shape.hidden[-1], 1, 1.0) for _ in range(shape.num_critics)]
@@ -132,6 +134,7 @@ def _orthogonal(rng: np.random.Generator, rows: int, columns: int, gain: float) 
     """A rows x columns matrix with orthonormal rows or columns, times `gain`."""
     gaussian = rng.standard_normal((max(rows, columns), min(rows, columns)))
     q, r = np.linalg.qr(gaussian)
+    # QR leaves the signs open; with those of r's diagonal q is uniform over orthogonal matrices.
     q *= np.sign(np.diag(r))
     return gain * (q if rows >= columns else q.T)
 

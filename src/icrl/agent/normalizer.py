@@ -24,6 +24,8 @@ class RunningMoments(NamedTuple):
 
 def init_moments(shape: tuple[int, ...]) -> RunningMoments:
     """Moments of nothing yet: mean 0, variance 1."""
+    # Not quite nothing seen: a count of 0 would divide by 0 before the first batch. VecNormalize
+    # does the same, and 1e-4 of a row is forgotten at once.
     return RunningMoments(np.zeros(shape), np.ones(shape), np.asarray(1e-4))
 
 
@@ -32,6 +34,7 @@ def update_moments(moments: RunningMoments, batch: FloatArray) -> RunningMoments
 
     n = nₐ + n_b, δ = μ_b − μₐ, μ = μₐ + δ n_b/n, σ² n = σₐ² nₐ + σ_b² n_b + δ² nₐ n_b/n
     """
+    # Merged, not recomputed: the observations of a run would not fit in memory.
     count_b = batch.shape[0]
     mean_b = np.mean(batch, axis=0, dtype=np.float64)
     variance_b = np.var(batch, axis=0, dtype=np.float64)
@@ -66,6 +69,21 @@ def scaling(moments: RunningMoments) -> Scaling:
     """The moments as a scale and a shift."""
     scale = 1.0 / np.sqrt(moments.variance + _EPSILON)
     return Scaling(scale.astype(np.float32), (moments.mean * scale).astype(np.float32))
+
+
+_SPREAD = 5.0
+
+
+def on_one_scale(moments: RunningMoments) -> RunningMoments:
+    """Moments by which all features are divided by one number, and none is moved: the largest of
+    them comes out at about 5.
+
+    Scaled one by one, a place and a goal in the same unit cannot be told apart by a difference any
+    more. Where features have units of their own, small ones vanish instead.
+    """
+    largest = np.max(moments.variance + moments.mean**2)
+    variance = np.full_like(moments.variance, largest / _SPREAD**2)
+    return RunningMoments(np.zeros_like(moments.mean), variance, moments.num_seen)
 
 
 def normalize(moments: RunningMoments, values: FloatArray) -> FloatArray:

@@ -78,6 +78,8 @@ def clipped_surrogate(
     log_probs: Array, old_log_probs: Array, advantages: Array, clip: float
 ) -> Array:
     """−mean min(ρ Â, clip(ρ, 1−ε, 1+ε) Â) with ρ = π/π_old; all [B] -> scalar."""
+    # The smaller of the two is a pessimist: moving far is never rewarded, but moving back from too
+    # far is.
     ratio = jnp.exp(log_probs - old_log_probs)
     clipped = jnp.clip(ratio, 1.0 - clip, 1.0 + clip)
     return -jnp.mean(jnp.minimum(ratio * advantages, clipped * advantages))
@@ -91,9 +93,14 @@ def combined_advantages(
 
     Â_r is standardised; Â_c is centred and, by choice, standardised (fidelity F12).
     """
+    # 1e-8 matters where all advantages are equal: there is nothing to learn then, and 0/0 is
+    # avoided.
     standardized = (advantages - jnp.mean(advantages)) / (jnp.std(advantages) + 1e-8)
+    # Behind a shield, or where episodes end, what is forbidden shows in the rewards: no multiplier.
     if config.respect is not Respect.lagrangian:
         return standardized
+    # Centred even where it is not scaled: a constant added to all costs must not push the policy
+    # anywhere. Unscaled, as in the authors' code, small costs weigh little.
     centred = cost_advantages - jnp.mean(cost_advantages)
     if config.scale_cost_advantages:
         centred = centred / (jnp.std(cost_advantages) + 1e-8)
@@ -118,8 +125,11 @@ def blocks_loss(
     outputs = apply_blocks(blocks, rows.observations, shape, jnp)
     log_probs, entropy = policy_terms(blocks, outputs, rows.actions, shape)
     policy_loss = clipped_surrogate(log_probs, rows.log_probs, rows.advantages, config.clip)
+    # Summed over critics, averaged over rows: a second critic does not halve the first one's step.
     value_loss = jnp.sum(jnp.mean((outputs.values - rows.targets.T) ** 2, axis=1))
     log_ratio = log_probs - rows.log_probs
+    # expm1: for small moves ρ - 1 and log ρ agree in nearly all digits, and the plain form would
+    # lose them.
     kl = jax.lax.stop_gradient(jnp.mean(jnp.expm1(log_ratio) - log_ratio))
     loss = policy_loss + config.value_weight * value_loss - config.entropy_bonus * entropy
     return loss, jnp.stack([policy_loss, value_loss, entropy, kl])
@@ -137,6 +147,8 @@ def _prepare(
     outputs = apply_blocks(blocks, flat_observations, shape, jnp)
     log_probs, _ = policy_terms(blocks, outputs, actions, shape)
     values = outputs.values.reshape(shape.num_critics, steps, num_envs)
+    # The value of the next state is the next row's, but where that row begins another episode, or
+    # there is none. There the value was taken when the rollout was made (`bootstrap`).
     shifted = jnp.concatenate([values[:, 1:], values[:, -1:]], axis=1)
     next_values = jnp.where(batch.bootstrapped[None], batch.bootstrap, shifted)
     ends = (batch.terminated, batch.truncated)
@@ -155,6 +167,7 @@ def _prepare(
                 config.cost_gae_lambda,
             )
         )
+    # Critics learn returns, Â + V, from the values before this update, as the advantages do.
     targets = jnp.stack(per_critic) + values  # [C, T, E]
     combined = combined_advantages(advantages, per_critic[-1], multiplier, config)
     rows = Minibatch(
@@ -177,6 +190,7 @@ def update_policy(
     shape: NetworkShape,
     config: ForwardConfig,
     learning_rate_share: Array | float = 1.0,
+    heeds_kl: Array | bool = True,
 ) -> tuple[Array, Any, UpdateInfo]:
     """One PPO update from one rollout: up to `epochs` passes,
     stopped once KL > 1.5 × `target_kl`; one jitted call.
@@ -184,6 +198,7 @@ def update_policy(
     Steps are those of Adam with `learning_rate_share` of the learning rate. `permutations`
     [epochs, T·E] orders the rows of each pass. The KL tested is the mean over the minibatches of a
     pass: a single one is too noisy a measure, and stops updates that should go on (decision 0007).
+    Unless it `heeds_kl`, no pass is left out; an argument, so that one program serves both.
     """
     rows, stds = _prepare(params, batch, multiplier, shape, config)
     transformation = make_optimizer(config)
@@ -206,6 +221,7 @@ def update_policy(
         minibatch = jax.tree.map(lambda a: a[order[index]], rows)
         gradient, terms = loss_gradient(unflatten(flat, shape), minibatch)
         change, state = transformation.update(flatten(gradient, shape, jnp), state)
+        # KLs are added up over a pass, and the sum begins anew with each.
         moved = jnp.where(index % per_epoch == 0, 0.0, moved) + terms[3]
         return (
             optax.apply_updates(flat, learning_rate_share * change),
@@ -217,8 +233,10 @@ def update_policy(
 
     def unfinished(carry: tuple[Array, Any, Array, Array, Array]) -> Array:
         _, _, index, _, moved = carry
+        # Asked at the end of a pass alone. Before the first step `moved` is 0, so it never stops
+        # there.
         too_far = (index % per_epoch == 0) & (moved / per_epoch > limit)
-        return (index < config.epochs * per_epoch) & ~too_far
+        return (index < config.epochs * per_epoch) & ~(too_far & heeds_kl)
 
     start = (params, optimizer, jnp.asarray(0), jnp.zeros(4), jnp.zeros(()))
     params, optimizer, made, terms, moved = jax.lax.while_loop(unfinished, gradient_step, start)

@@ -9,6 +9,7 @@ from gymnasium.vector import VectorEnv
 from icrl.agent.shield import FORBIDDEN_ABOVE
 from icrl.agent.state import Policy
 from icrl.config import ForwardConfig, Respect
+from icrl.spans import span
 from icrl.types import AnyArray, BoolArray, CostFunction, FloatArray, Rollout, Trajectories
 
 
@@ -75,24 +76,31 @@ def collect_rollout(
     stops = cost is not None and config.respect is Respect.terminate
     for t in range(steps):
         observations[t] = stream.observations
-        noise = None
-        if policy.layers.log_std is not None and config.noise_memory > 0:
-            noise = stream.next_noise(rng, len(policy.layers.log_std), config.noise_memory)
-        choice = policy.choose(rng, stream.observations, noise)
+        with span("acting"):
+            noise = None
+            if policy.layers.log_std is not None and config.noise_memory > 0:
+                noise = stream.next_noise(rng, len(policy.layers.log_std), config.noise_memory)
+            choice = policy.choose(rng, stream.observations, noise)
         actions.append(choice.drawn)
         env_actions.append(choice.taken)
-        next_observations[t], rewards[t], terminated[t], truncated[t] = stream.step(choice.taken)
+        with span("physics"):
+            next_observations[t], rewards[t], terminated[t], truncated[t] = stream.step(
+                choice.taken
+            )
         if stops and cost is not None:
             if choice.costs is None:
-                costs[t] = cost(observations[t], choice.taken)
+                with span("shield"):
+                    costs[t] = cost(observations[t], choice.taken)
             else:
                 costs[t] = choice.costs
             stopped[t, num_soft:] = costs[t, num_soft:] > FORBIDDEN_ABOVE
             terminated[t] |= stopped[t]
-        stream.reset_ended(terminated[t] | truncated[t])
+        with span("physics"):
+            stream.reset_ended(terminated[t] | truncated[t])
     given = np.stack(env_actions)
     if cost is not None and not stops:
-        costs = np.asarray(cost(observations, given), np.float32)
+        with span("shield"):
+            costs = np.asarray(cost(observations, given), np.float32)
     return Rollout(
         observations=observations,
         next_observations=next_observations,
@@ -106,6 +114,7 @@ def collect_rollout(
     )
 
 
+@span("sampling")
 def sample_trajectories(
     rng: np.random.Generator, policy: Policy, env: VectorEnv, horizon: int, seed: int
 ) -> Trajectories:

@@ -23,6 +23,7 @@ def sample_agent(
 ) -> Trajectories:
     """One episode of at most `horizon` steps in every copy of `env`;
     with a `cost`, behind the shield."""
+    # The environments' seed is drawn from the same generator: one key decides the whole sample.
     rng = generator(key)
     policy = policy_of(agent, task, config, cost)
     return sample_trajectories(rng, policy, env, horizon, int(rng.integers(2**31)))

@@ -24,15 +24,19 @@ NUM_CANDIDATES = 96
 FEWER_CANDIDATES = 32
 """The same where what follows from each must be foretold."""
 _NUM_ESCAPES = 16
-"""Actions tried where all that are allowed lead to where nothing is."""
+"""Actions tried, beside the probes, where all that are allowed lead to where nothing is."""
 _STEPS_TO_STOP = 8
 """Steps within which an agent that heads for what is forbidden must be able to stop or to turn."""
 _NARROWEST = 0.03
 """Deviation of the candidates nearest to it, as a share of half the width of the space."""
 _NUM_PROBES = 8
 """Further actions that are tried to find out whether a state allows any."""
-_NUM_BISECTIONS = 5
-"""The found action ends up within 2⁻⁵ of its distance from the boundary."""
+_NUM_FIRST = 10
+"""Candidates that are tried first, the nearest: most often one of them will do."""
+_SHARES = np.array([0.25, 0.5, 0.75])
+_NUM_ROUNDS = 2
+"""An action that was found is moved towards the one that was drawn, by these shares of the way,
+so many times: it ends up within 4⁻² of that way from the boundary."""
 
 
 class Shielded(NamedTuple):
@@ -57,7 +61,17 @@ class Shield:
 
     def forbids(self, observations: FloatArray, actions: AnyArray) -> BoolArray:
         """True where a pair is forbidden; shapes as of a `CostFunction`."""
-        return np.asarray(self.cost(observations, actions) > FORBIDDEN_ABOVE)
+        return np.asarray(self.beyond(observations, actions) > 0)
+
+    def beyond(self, observations: FloatArray, actions: AnyArray) -> FloatArray:
+        """How far inside what is forbidden; above 0 where it is.
+
+        A cost that says so itself still tells deep from deeper where it is 1.
+        """
+        of_cost = getattr(self.cost, "beyond", None)
+        if of_cost is not None:
+            return np.asarray(of_cost(observations, actions))
+        return np.asarray(self.cost(observations, actions) - FORBIDDEN_ABOVE)
 
     def leads_astray(self, observations: FloatArray, actions: AnyArray) -> BoolArray:
         """[n]: an action leads, or nearly leads, to a state in which every action is forbidden."""
@@ -96,10 +110,9 @@ class Shield:
         number = len(self.probes)
         given = np.concatenate([self.probes] * len(observations))
         seen = np.repeat(observations, number, axis=0)
-        fine = np.ones(len(seen), np.bool_)
-        for _ in range(_STEPS_TO_STOP):
-            fine &= ~self.forbids(seen, given)
-            seen = self.ahead.foretold(seen, given)
+        path = self.ahead.kept_up(seen, given, _STEPS_TO_STOP)
+        kept = np.broadcast_to(given, (len(path), *given.shape))
+        fine = ~self.forbids(path, kept).any(axis=0)
         return np.asarray(fine.reshape(-1, number).any(axis=1))
 
     def _forbids_all(self, observations: FloatArray) -> BoolArray:
@@ -110,12 +123,12 @@ class Shield:
         seen = np.broadcast_to(observations[:, None], (*shape, observations.shape[1]))
         return np.asarray(self.forbids(seen, given).all(axis=1))
 
-    def cost_ahead(self, observations: FloatArray, actions: AnyArray) -> FloatArray:
-        """[n]: mean cost of where an action leads, or nearly leads."""
+    def trespass(self, observations: FloatArray, actions: AnyArray) -> FloatArray:
+        """[n]: how far inside what is forbidden an action leads if it is kept up, in all."""
         assert self.ahead is not None
-        following = self.ahead.follows(observations, actions)  # [k, n, o]
-        given = np.broadcast_to(actions, (len(following), *actions.shape))
-        return np.asarray(np.mean(self.cost(following, given), axis=0))
+        path = self.ahead.kept_up(observations, actions, _STEPS_TO_STOP + 1)
+        kept = np.broadcast_to(actions, (len(path), *actions.shape))
+        return np.asarray(np.sum(np.maximum(self.beyond(path, kept), 0.0), axis=0))
 
     def refuses(self, observations: FloatArray, actions: AnyArray) -> BoolArray:
         """Forbidden, or leading to where everything is; [..., o], [..., a] or [...] choices."""
@@ -162,42 +175,68 @@ def nearest_allowed(
     ends = np.broadcast_to(np.stack([low, high]), (num, 2, width))
     candidates = np.concatenate([anywhere, around, ends], axis=1)  # [n, K, a]
     candidates = np.clip(candidates, low, high).astype(actions.dtype)
-    seen = np.repeat(observations[:, None], candidates.shape[1], axis=1)
-    allowed: BoolArray = np.logical_not(forbids(seen, candidates))
     distances = np.linalg.norm((candidates - actions[:, None]) / (high - low), axis=-1)
-    best = np.argmin(np.where(allowed, distances, np.inf), axis=1)
-    found: BoolArray = np.asarray(allowed.any(axis=1))
-    inside = candidates[np.arange(num), best]
-    outside = actions
-    for _ in range(_NUM_BISECTIONS):
-        middle = ((inside + outside) / 2).astype(actions.dtype)
-        beyond = forbids(observations, middle)[:, None]
-        outside = np.where(beyond, middle, outside)
-        inside = np.where(beyond, inside, middle)
+    nearest_first = np.argsort(distances, axis=1)
+    candidates = np.take_along_axis(candidates, nearest_first[..., None], axis=1)
+    inside = actions.copy()
+    found = np.zeros(num, np.bool_)
+    for tried in (slice(None, _NUM_FIRST), slice(_NUM_FIRST, None)):
+        rows = np.flatnonzero(~found)
+        some = candidates[rows, tried]  # [rows, k, a]
+        if some.size == 0:
+            break
+        seen = np.repeat(observations[rows][:, None], some.shape[1], axis=1)
+        allowed: BoolArray = np.logical_not(forbids(seen, some))
+        inside[rows] = some[np.arange(len(rows)), np.argmax(allowed, axis=1)]
+        found[rows] = allowed.any(axis=1)
+    rows = np.flatnonzero(found)
+    inside[rows] = _moved_towards(forbids, observations[rows], inside[rows], actions[rows])
     return Shielded(np.where(found[:, None], inside, actions), found)
 
 
-def least_astray(
-    rng: np.random.Generator,
-    shield: Shield,
+def _moved_towards(
+    forbids: Callable[[FloatArray, AnyArray], BoolArray],
     observations: FloatArray,
+    inside: FloatArray,
     actions: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
 ) -> FloatArray:
-    """Where every action leads astray: the one of some that costs least;
-    [n, o], [n, a] -> [n, a]."""
-    best = actions
-    least = shield.cost_ahead(observations, actions)
-    for _ in range(_NUM_ESCAPES):
-        others = rng.uniform(low, high, actions.shape).astype(actions.dtype)
-        costs = np.where(
-            shield.forbids(observations, others), np.inf, shield.cost_ahead(observations, others)
-        )
-        better = costs < least
-        best = np.where(better[:, None], others, best)
-        least = np.where(better, costs, least)
-    return best
+    """Allowed actions moved towards others that are not, as far as that is allowed."""
+    outside = actions
+    every = np.arange(len(inside))
+    for _ in range(_NUM_ROUNDS):
+        if len(inside) == 0:
+            break
+        steps = np.concatenate([[0.0], _SHARES, [1.0]])[None, :, None]
+        between = (inside[:, None] + steps * (outside - inside)[:, None]).astype(actions.dtype)
+        seen = np.repeat(observations[:, None], len(_SHARES), axis=1)
+        allowed = np.ones(between.shape[:2], np.bool_)
+        allowed[:, 1:-1] = np.logical_not(forbids(seen, between[:, 1:-1]))
+        allowed[:, -1] = False
+        # the furthest that all before it are allowed with
+        last = np.argmin(allowed, axis=1) - 1
+        inside = between[every, last]
+        outside = between[every, last + 1]
+    return inside
+
+
+def way_back(
+    rng: np.random.Generator, shield: Shield, observations: FloatArray, actions: AnyArray
+) -> AnyArray:
+    """Where every action leads astray, or is forbidden: the one of some that, kept up, leads back
+    soonest or goes least deep; [n, o], [n, a] or [n] -> like the actions."""
+    assert shield.probes is not None
+    tried = [actions, *shield.probes]
+    if actions.ndim == 2:
+        low = shield.probes.min(axis=0)
+        high = shield.probes.max(axis=0)
+        tried += list(rng.uniform(low, high, (_NUM_ESCAPES, len(low))))
+    given = np.stack([np.broadcast_to(action, actions.shape) for action in tried])
+    given = given.astype(actions.dtype)  # [k, n, a]
+    seen = np.broadcast_to(observations, (len(given), *observations.shape))
+    flat = given.reshape(-1, *actions.shape[1:])
+    trespass = shield.trespass(seen.reshape(-1, observations.shape[1]), flat)
+    best = np.argmin(trespass.reshape(len(given), -1), axis=0)
+    return np.asarray(given[best, np.arange(len(actions))])
 
 
 def redrawn_choices(

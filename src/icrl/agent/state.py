@@ -13,6 +13,7 @@ import optax
 from icrl.agent.ahead import ActionUnit, Ahead
 from icrl.agent.distributions import log_softmax, sample_categorical, sample_gaussian
 from icrl.agent.foresight import Foresight, in_use, init_foresight
+from icrl.agent.moments import fresh_moments
 from icrl.agent.multiplier import init_multiplier
 from icrl.agent.networks import (
     NetworkShape,
@@ -22,19 +23,26 @@ from icrl.agent.networks import (
     network_shape,
     policy_layers,
 )
-from icrl.agent.normalizer import RunningMoments, Scaling, init_moments, scaling
+from icrl.agent.normalizer import (
+    RunningMoments,
+    Scaling,
+    init_moments,
+    on_one_scale,
+    scaling,
+)
 from icrl.agent.shield import (
     FEWER_CANDIDATES,
     FORBIDDEN_ABOVE,
     NUM_CANDIDATES,
     Shield,
     Shielded,
-    least_astray,
     nearest_allowed,
     probes_of,
     redrawn_choices,
+    way_back,
 )
 from icrl.config import ForwardConfig, Respect
+from icrl.spans import go_on_as
 from icrl.tasks.task import Task
 from icrl.types import AnyArray, BoolArray, CostFunction, FloatArray
 
@@ -61,6 +69,15 @@ class AgentState:
     shape: NetworkShape
     foresight: Foresight | None = None
     """What follows from an action, for the shield; None: it judges the present pair alone."""
+    one_scale: bool = False
+    """Its networks see all features on one scale, and not each on its own."""
+
+    @property
+    def input_moments(self) -> RunningMoments:
+        """Those by which its networks' inputs are scaled."""
+        if self.one_scale:
+            return on_one_scale(self.observation_moments)
+        return self.observation_moments
 
 
 def action_unit(space: gym.spaces.Box | gym.spaces.Discrete) -> ActionUnit | None:
@@ -165,6 +182,7 @@ class Policy:
         taken = self.to_env(drawn)
         if self.shield is None:
             return Choice(drawn, taken, None)
+        go_on_as("shield")
         costs = np.asarray(self.shield.cost(observations, taken))
         refused = costs > FORBIDDEN_ABOVE
         if self.shield.ahead is not None:
@@ -188,24 +206,16 @@ class Policy:
         outputs: FloatArray,
     ) -> Shielded:
         """Allowed actions in place of refused ones, where there are any;
-        if all lead astray, allowed for now."""
+        if all lead astray, the way back."""
         number = NUM_CANDIDATES if shield.ahead is None else FEWER_CANDIDATES
         shielded = self._replaced(rng, shield.refuses, observations, actions, outputs, number)
         stuck = np.flatnonzero(~shielded.found)
         if shield.ahead is None or len(stuck) == 0:
             return shielded
-        now = self._replaced(
-            rng, shield.forbids, observations[stuck], actions[stuck], outputs[stuck]
-        )
         chosen = shielded.actions.copy()
+        chosen[stuck] = way_back(rng, shield, observations[stuck], actions[stuck])
         found = shielded.found.copy()
-        fine = ~shield.forbids(observations[stuck], actions[stuck])
-        keep = fine if actions.ndim == 1 else fine[:, None]
-        chosen[stuck] = np.where(keep, actions[stuck], now.actions)
-        if isinstance(self.action_space, gym.spaces.Box):
-            low, high = finite_bounds(self.action_space)
-            chosen[stuck] = least_astray(rng, shield, observations[stuck], chosen[stuck], low, high)
-        found[stuck] = fine | now.found
+        found[stuck] = ~shield.forbids(observations[stuck], chosen[stuck])
         return Shielded(chosen, found)
 
     def _replaced(
@@ -243,7 +253,9 @@ def make_optimizer(config: ForwardConfig) -> optax.GradientTransformation:
     )
 
 
-def init_agent(rng: np.random.Generator, task: Task, config: ForwardConfig) -> AgentState:
+def init_agent(
+    rng: np.random.Generator, task: Task, config: ForwardConfig, one_scale: bool = False
+) -> AgentState:
     """A fresh agent: random φ, moments of nothing, the multiplier at its initial value."""
     num_critics = 2 if config.respect is Respect.lagrangian else 1
     shape = network_shape(task.observation_space, task.action_space, config.hidden, num_critics)
@@ -253,13 +265,14 @@ def init_agent(rng: np.random.Generator, task: Task, config: ForwardConfig) -> A
         foresight = init_foresight(rng, shape.num_observations, shape.num_actions)
     return AgentState(
         params=params,
-        optimizer=make_optimizer(config).init(params),
+        optimizer=fresh_moments(make_optimizer(config), params),
         observation_moments=init_moments((shape.num_observations,)),
         return_moments=init_moments(()),
         multiplier=init_multiplier(config.multiplier),
         lowest_reward=0.0,
         shape=shape,
         foresight=foresight,
+        one_scale=one_scale,
     )
 
 
@@ -283,7 +296,7 @@ def policy_of(
         shield = shield_of(cost, task.action_space, ahead)
     return Policy(
         layers=policy_layers(agent.params, agent.shape),
-        moments=agent.observation_moments if config.normalize_observations else None,
+        moments=agent.input_moments if config.normalize_observations else None,
         action_space=task.action_space,
         unit=unit,
         shield=shield,

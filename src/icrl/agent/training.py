@@ -134,6 +134,15 @@ def train_on(
     return training._replace(agent=agent, steps=training.steps + info.steps), info
 
 
+def seen_first(training: Training, looks: int) -> bool:
+    """A clone is seen before it is trained, and again where it did well: it may be done already.
+
+    What it learns from reward afterwards leads it to where nobody has shown that one may go.
+    `looks`: how often it was measured so far.
+    """
+    return training.cloned and training.steps == 0 and training.passes == looks
+
+
 def measure(samples: Trajectories, cost: CostFunction | None) -> Measurement:
     """Return up to the first forbidden step, and the share of forbidden ones."""
     if cost is None:
@@ -173,7 +182,8 @@ def judged_training(
     if goal is not None and done_at is None and passes >= goal.passes:
         done_at = training.steps
     over = training.steps >= budget
-    if done_at is not None and training.steps - done_at >= config.tail:
+    # a clone that met the goal untrained has nothing to settle from
+    if done_at is not None and (done_at == 0 or training.steps - done_at >= config.tail):
         over = True
     return training._replace(passes=passes, done_at=done_at, finished=over)
 
@@ -214,9 +224,10 @@ def train_out(
     while not training.finished:
         number += 1
         key_train, key_sample = jax.random.split(jax.random.fold_in(key, number))
-        training, _ = train_on(
-            key_train, training, task, train_env, cost, config, budget, shown=shown
-        )
+        if not seen_first(training, looks=number - 1):
+            training, _ = train_on(
+                key_train, training, task, train_env, cost, config, budget, shown=shown
+            )
         rng = generator(key_sample)
         policy = policy_of(training.agent, task, config, cost, greedy=True)
         samples = sample_trajectories(

@@ -11,6 +11,7 @@ from rich.console import Console
 from icrl.agent.policy_file import load_policy
 from icrl.api.inputs import OnProgress, Ran, directory_of, scenario_for
 from icrl.config import require
+from icrl.constraint.found import cost_function
 from icrl.demos.dataset import Demonstrations
 from icrl.demos.fitting import FittedDemos
 from icrl.errors import InputError
@@ -123,7 +124,7 @@ def evaluate_run(
     if has_constraint(directory):
         # before the work, not after it
         spec_from_json(config)
-        cost = constraint_of_run(directory, config, scenario.task).cost
+        cost = cost_function(constraint_of_run(directory, config, scenario.task))
     policy = load_policy(directory / POLICY, scenario.task, cost)
     playing = f"playing {episodes} episodes"
     _tell(on_progress, playing, 0, 1)

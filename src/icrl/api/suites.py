@@ -12,7 +12,8 @@ from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.experiment.engine.engine import Job
 from icrl.experiment.run.callbacks import StopRun
 from icrl.experiment.suite.display import SuiteDisplay, print_outcome
-from icrl.experiment.suite.suite import Outcome, PlannedRun, Suite, expand, read_scores, run_suite
+from icrl.experiment.suite.making import Outcome, read_scores, run_suite
+from icrl.experiment.suite.suite import PlannedRun, Suite, expand
 from icrl.experiment.suite.suites import find_suite
 from icrl.report.frames import load_results
 

@@ -25,6 +25,7 @@ def cross_entropy(
     demo_logits = logits(params, demos.inputs, config.activation, jnp)
     sample_logits = logits(params, samples.inputs, config.activation, jnp)
     log_zeta_demos = log_feasibility(demo_logits, jnp)
+    # log(1 - ζ) = log σ(-x): from the logit, as exact as log ζ itself.
     gain = masked_mean(log_zeta_demos, demos.mask) + masked_mean(
         log_feasibility(-sample_logits, jnp), samples.mask
     )

@@ -85,6 +85,8 @@ def init_constraint(
     rng: np.random.Generator, features: Features, config: BackwardConfig
 ) -> ConstraintState:
     """A fresh zeta over `features`: about σ(initial_bias) everywhere."""
+    # Only the last bias moves: σ(initial_bias) everywhere at first, with the variation of a fresh
+    # network around it.
     fresh = init_params(rng, features.num_features, config.hidden)
     last = fresh[-1]._replace(bias=fresh[-1].bias + np.float32(config.initial_bias))
     params: Params = jax.tree.map(jnp.asarray, (*fresh[:-1], last))
@@ -108,6 +110,8 @@ def backward_step(
     demo_steps = _as_steps(demos, features, "demonstrations")
     sample_steps = _as_steps(samples, features, "samples")
     weights = _check_weights(sample_weights, samples.num_trajectories)
+    # By rounds, not by updates: how many updates a round makes depends on the KL limits, and the
+    # schedule should not. The authors' code decays so on the bodies (preset `authors`).
     learning_rate = np.float32(config.learning_rate * config.learning_rate_decay**state.rounds_done)
     end, total, parts, measures = _run_updates(
         params=state.params,
@@ -129,6 +133,8 @@ def backward_step(
         stopped_early=bool(end.step_shortened) and updates_made < config.updates,
         step_shortened=bool(end.step_shortened),
     )
+    # A zeta of NaN would answer without an error, and by no rule: no comparison with NaN is true,
+    # neither "allowed" nor "forbidden".
     if not (math.isfinite(info.loss) and math.isfinite(info.gradient_norm)):
         raise InputError(
             f"the backward step diverged: loss {info.loss}, gradient norm {info.gradient_norm} "
@@ -146,6 +152,7 @@ def constraint_cost(
 ) -> CostFunction:
     """The cost 1 - ζ_θ of raw pairs, in NumPy:
     observations [..., o], actions [..., a] (or [...]) -> [...]."""
+    # Copied out of JAX once, not at every call: agents ask for the cost at every step.
     params = to_numpy(state.params)
     activation = config.activation
 
@@ -180,13 +187,13 @@ def check_limits(config: BackwardConfig, num_samples: int, horizon: int = 1) -> 
     KL(new || old) <= log N on N samples, and both KLs are 0 on one. Per step the cap is log N /
     horizon, for trajectories as long as `horizon`.
     """
+    # log N nats per trajectory is the most that N samples can show; per step it is shared among as
+    # many steps as an episode has at most.
     if config.kl_unit is KLUnit.step:
         length = horizon
-    else:
-        length = 1
-    if config.kl_unit is KLUnit.step:
         unit = "per step"
     else:
+        length = 1
         unit = "per trajectory"
     if config.max_kl_old_new is not None and num_samples == 1:
         raise InputError(
@@ -237,11 +244,13 @@ def _norm(tree: Params) -> jax.Array:
 def _as_steps(trajectories: Trajectories, features: Features, name: str) -> Steps:
     """Zeta's inputs and their mask, padded to a shared length;
     `old_log_zeta` is filled in by the jitted part."""
-    if trajectories.num_trajectories == 0 or trajectories.num_steps == 0:
+    if trajectories.num_steps == 0:
         raise InputError(
             f"the backward step needs {name}, got {trajectories.num_trajectories} trajectories of "
             "0 steps."
         )
+    # The arrays that a jitted function is given decide whether it is compiled anew, and compiling
+    # takes longer than the step itself: lengths are rounded up to a few (`padded_length`).
     mask = trajectories.mask
     inputs = extract(features, trajectories.observations, trajectories.actions)  # [N, T, f]
     # padding may hold anything, also NaN
@@ -284,6 +293,7 @@ def _measure(params: Params, samples: Steps, config: BackwardConfig) -> dict[str
     log_omega = log_trajectory_weights(
         _log_zeta(params, samples, config), samples.old_log_zeta, samples.mask
     )
+    # KLs are of whole trajectories; per step they are divided by the mean length.
     length: jax.Array | float = 1.0
     if config.kl_unit is KLUnit.step:
         length = mean_length(samples.mask)
@@ -341,11 +351,15 @@ def _run_updates(
     objective: Objective,
 ) -> tuple[_Loop, jax.Array, LossInfo, dict[str, jax.Array]]:
     """The loop over updates; then loss, its parts and the KLs at the parameters it ends with."""
+    # θ̄ is wherever this backward step begins. Its log ζ stays fixed while θ moves: weights and KLs
+    # are measured from there, for S was drawn under it.
     demos = demos._replace(old_log_zeta=_log_zeta(params, demos, config))
     samples = samples._replace(old_log_zeta=_log_zeta(params, samples, config))
     has_limits = config.max_kl_old_new is not None or config.max_kl_new_old is not None
 
     def goes_on(loop: _Loop) -> jax.Array:
+        # A shortened step ends at a limit; the next one would begin there and be shortened to
+        # nothing.
         return (loop.updates_made < config.updates) & ~loop.step_shortened
 
     def update(loop: _Loop) -> _Loop:
@@ -358,6 +372,8 @@ def _run_updates(
         )
         direction, opt_state = _optimizer().update(gradient, loop.opt_state)
         step = jax.tree.map(lambda d: -learning_rate * d, direction)
+        # Decided while tracing: without limits, as in both neural baselines, nothing is measured in
+        # the loop.
         if has_limits:
             moved, shortened = _shorten(loop.params, step, samples, config)
         else:
@@ -367,5 +383,6 @@ def _run_updates(
 
     start = _Loop(params, opt_state, jnp.zeros(()), jnp.asarray(0), jnp.asarray(False))
     end = jax.lax.while_loop(goes_on, update, start)
+    # Once more after the last update: the loop knows the loss before each step only.
     total, parts = objective(end.params, demos, samples, sample_weights, config)
     return end, total, parts, _measure(end.params, samples, config)

@@ -85,6 +85,8 @@ def select_features(task: "Task", names: tuple[str, ...] | None, input_clip: flo
             f"expected one or more different feature names, got {chosen!r}. List each once."
         )
     num_observations = len(task.observation_names)
+    # A network says anything far from its data. Clipped inputs keep it from being asked there, at
+    # the price that all beyond the bound looks like the bound.
     lower = np.full(len(known), -input_clip)
     upper = np.full(len(known), input_clip)
     lower[num_observations:], upper[num_observations:] = _action_bounds(task, input_clip)
@@ -115,6 +117,7 @@ def match(features: Features, task: "Task") -> Features:
         column = task.feature_names.index(name)
         was = _kind(old >= features.num_observations, features.discrete)
         now = _kind(column >= len(task.observation_names), task.discrete)
+        # An x that is observed and an action called x are not the same thing, even if the name is.
         if was != now:
             raise InputError(
                 f"feature {name!r} was {was} where the constraint was learned and is {now} in task "

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from icrl.constraint.features import Features, extract
+from icrl.constraint.features import Features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.region import Region, RegionAxis
-from icrl.types import AnyArray, FloatArray
+from icrl.types import AnyArray, CostFunction, FloatArray
 
 if TYPE_CHECKING:  # a task needs gymnasium, using a learned constraint does not
     from icrl.tasks.task import Task
@@ -54,13 +54,48 @@ class RegionCost:
 
     def __call__(self, observations: AnyArray, actions: AnyArray) -> FloatArray:
         """[..., o], [..., a] or [...] choices -> [...]."""
-        logit = self.region.logits(extract(self.features, observations, actions))
+        logit = self.region.logits_at(self._depths(observations, actions))
         return np.asarray(0.5 - 0.5 * np.tanh(0.5 * logit))
+
+    def beyond(self, observations: AnyArray, actions: AnyArray) -> FloatArray:
+        """How far inside what is forbidden, in units of g; above 0 exactly where it is forbidden.
+
+        Unlike the cost it still tells deep from deeper where ζ is 0, so it shows a way out.
+        """
+        return np.asarray(self._depths(observations, actions) - self.region.level)
+
+    def _depths(self, observations: AnyArray, actions: AnyArray) -> FloatArray:
+        places = [self._places(axis, observations, actions) for axis in self.region.axes]
+        return self.region.depths_at(places)
+
+    def _places(self, axis: RegionAxis, observations: AnyArray, actions: AnyArray) -> FloatArray:
+        """Where pairs lie along one axis: its columns alone are looked at."""
+        columns = np.array([self.features.columns[column] for column in axis.columns])
+        choices = columns - self.features.num_observations
+        if choices[0] >= 0 and self.features.discrete:
+            chosen = np.asarray(actions)[..., None] == choices
+            if axis.categorical:
+                return np.asarray(np.argmax(chosen, axis=-1), np.float64)
+            return axis.places_of(chosen[..., 0])
+        block = observations
+        if choices[0] >= 0:
+            block = actions
+            columns = choices
+        if axis.categorical:
+            return np.asarray(np.argmax(block[..., columns], axis=-1), np.float64)
+        return axis.places_of(np.asarray(block[..., columns[0]], np.float32))
 
     @property
     def about_states_alone(self) -> bool:
         """Whether a pair is forbidden does not depend on its action."""
         return all(column < self.features.num_observations for column in self.features.columns)
+
+
+def cost_function(constraint: LearnedConstraint) -> CostFunction:
+    """1 − ζ as agents are trained under it and act under it: of a region, with what it can tell."""
+    if constraint.region is None:
+        return constraint.cost
+    return RegionCost(region=constraint.region, features=constraint.features)
 
 
 def region_cost(region: Region, blocks: Sequence[tuple[int, ...]], task: "Task") -> RegionCost:

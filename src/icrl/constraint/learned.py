@@ -43,6 +43,7 @@ class LearnedConstraint:
 
     def __post_init__(self) -> None:
         """Validate."""
+        # At 0 or 1 everything, or nothing, would be feasible whatever zeta says.
         if not 0 < self.threshold < 1:
             raise InputError(f"a constraint's threshold must be in (0, 1), got {self.threshold!r}.")
         if self.region is not None:
@@ -81,6 +82,8 @@ class LearnedConstraint:
     def feasibility(self, observations: AnyArray, actions: AnyArray) -> FloatArray:
         """ζ(s, a), strictly between 0 and 1. Shapes as in `logits`; float64."""
         logit = self.logits(observations, actions).astype(np.float64)
+        # Strictly between 0 and 1, so that log ζ and log(1 - ζ) are finite for whoever uses them;
+        # in float64, for in float32 a logit of 20 is already 1.
         limits = np.finfo(np.float64)
         return np.asarray(np.clip(np.exp(log_feasibility(logit)), limits.tiny, 1 - limits.epsneg))
 

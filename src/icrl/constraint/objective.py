@@ -50,6 +50,7 @@ parts)."""
 
 def masked_mean(values: jax.Array, mask: jax.Array) -> jax.Array:
     """Mean over real steps, Σ m x / Σ m. Shapes: [N, T] each -> []."""
+    # `where`, not a product with the mask: padding may be NaN, and 0 · NaN is NaN.
     return jnp.sum(jnp.where(mask, values, 0.0)) / jnp.maximum(jnp.sum(mask), 1)
 
 
@@ -69,6 +70,8 @@ def log_likelihood_gain(
     gradient of Eq. 7; at θ = θ̄ the value is 0. Evidence weights w share out the one unit of weight
     that S has; if all are 0, S says nothing and its term is 0. Shapes: [N_D], [N_S], [N_S] -> [].
     """
+    # log Z_θ / Z_θ̄ is estimated from S. Without evidence there is no estimate, and only the
+    # demonstrations' own term is left.
     has_evidence = jnp.sum(sample_weights) > 0
     # the ones keep the gradient finite
     w = jnp.where(has_evidence, sample_weights, jnp.ones_like(sample_weights))
@@ -89,6 +92,8 @@ def sample_evidence(
     normalised. Shapes: [N, T] three times, [N] -> [].
     """
     values = log_zeta
+    # Not differentiated: the weights say how likely a step is under the newer policy. Were they
+    # part of what is descended, zeta could lower the loss by changing what the samples count.
     if config.weights is Weights.step:
         values = jax.lax.stop_gradient(step_weights(log_zeta, old_log_zeta)) * values
     return masked_mean(sample_weights[:, None] * values, mask)
@@ -110,15 +115,19 @@ def loss(
     The regulariser sees all samples, whatever their evidence weight.
     Shapes: sample_weights [N_S] -> [], info.
     """
+    # log ζ straight from the logit: log of a sigmoid that has rounded to 0 would be -inf.
     demo_log_zeta = log_feasibility(logits(params, demos.inputs, config.activation, jnp), jnp)
     sample_log_zeta = log_feasibility(logits(params, samples.inputs, config.activation, jnp), jnp)
     if config.weights is Weights.trajectory:
+        # The exact likelihood, whose gradient is Eq. 7: trajectories are weighed whole.
         gain = log_likelihood_gain(
             log_trajectory_weights(demo_log_zeta, demos.old_log_zeta, demos.mask),
             log_trajectory_weights(sample_log_zeta, samples.old_log_zeta, samples.mask),
             sample_weights,
         ) / mean_length(demos.mask)
     else:
+        # The paper's form (Eq. 11): each step is weighed by itself, which leaves out the ratio of
+        # partition functions (fidelity F2).
         against = sample_evidence(
             sample_log_zeta,
             samples.old_log_zeta,
@@ -129,6 +138,7 @@ def loss(
         gain = masked_mean(demo_log_zeta, demos.mask) - against
     info = LossInfo(
         gain=gain,
+        # 1 - ζ as -expm1(log ζ): near ζ = 1 the difference itself would lose its digits.
         cost_demos=masked_mean(-jnp.expm1(demo_log_zeta), demos.mask),
         cost_samples=masked_mean(-jnp.expm1(sample_log_zeta), samples.mask),
     )

@@ -8,7 +8,9 @@ demonstrations bear. Forbidden is where g > level; the level is 1 at full cautio
 towards the evidence with less.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -44,10 +46,16 @@ class RegionAxis:
             first = self.columns[0]
             block = inputs[..., first : first + len(self.columns)]
             return np.asarray(np.argmax(block, axis=-1), np.float64)
-        values = np.asarray(inputs[..., self.columns[0]], np.float64)
-        return np.asarray(
-            np.interp(values, self.nodes, np.arange(len(self.nodes), dtype=np.float64))
-        )
+        return self.places_of(inputs[..., self.columns[0]])
+
+    def places_of(self, values: AnyArray) -> FloatArray:
+        """The same for values [...] of an axis of numbers."""
+        return np.asarray(np.interp(values, self.nodes, self._numbers))
+
+    @cached_property
+    def _numbers(self) -> FloatArray:
+        """[n]: 0, 1, ...; made once, for millions of calls."""
+        return np.arange(len(self.nodes), dtype=np.float64)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -123,29 +131,41 @@ class Region:
 
     def depths(self, inputs: AnyArray) -> FloatArray:
         """g at inputs [..., f] -> [...]: linear between nodes, constant beyond the ends."""
-        flat = self.depth.ravel()
-        below = np.zeros(inputs.shape[:-1], np.int64)
-        corners: list[tuple[int, FloatArray | None]] = [(0, None)]
-        """Offset of each corner of a cell in the flat grid, and its weight."""
+        return self.depths_at([axis.places(inputs) for axis in self.axes])
+
+    def depths_at(self, places: Sequence[FloatArray]) -> FloatArray:
+        """g at places [...] along each axis, as fractions of its nodes' numbers."""
+        below = np.zeros(places[0].shape, np.int64)
+        shares = []
+        stride = self.depth.size
+        for axis, along in zip(self.axes, places, strict=True):
+            stride //= len(axis.nodes)
+            if len(axis.nodes) == 1:
+                continue
+            index = np.minimum(along.astype(np.int64), len(axis.nodes) - 2)
+            shares.append(along - index)
+            below += index * stride
+        # all corners of a cell at once, the last axis fastest: [corners, ...]
+        corners = self._corners.reshape((-1,) + (1,) * below.ndim)
+        values = self._flat[below[None] + corners]
+        for share in reversed(shares):
+            values = values[0::2] + share * (values[1::2] - values[0::2])
+        return np.asarray(values[0], np.float64)
+
+    @cached_property
+    def _flat(self) -> FloatArray:
+        return self.depth.ravel()
+
+    @cached_property
+    def _corners(self) -> IntArray:
+        """[2^k]: offsets of a cell's corners in the flat grid; k: axes with several nodes."""
+        corners = np.zeros(1, np.int64)
         stride = self.depth.size
         for axis in self.axes:
             stride //= len(axis.nodes)
-            places = axis.places(inputs)
-            if len(axis.nodes) == 1:
-                continue
-            index = np.minimum(places.astype(np.int64), len(axis.nodes) - 2)
-            below += index * stride
-            share = places - index
-            corners = [
-                (offset + upper * stride, part if weight is None else weight * part)
-                for offset, weight in corners
-                for upper, part in ((0, 1.0 - share), (1, share))
-            ]
-        total = np.zeros(inputs.shape[:-1])
-        for offset, weight in corners:
-            values = flat[below + offset]
-            total += values if weight is None else weight * values
-        return total
+            if len(axis.nodes) > 1:
+                corners = (corners[:, None] + np.array([0, stride])).ravel()
+        return corners
 
     def nodes_around(self, inputs: AnyArray) -> list[tuple[IntArray, ...]]:
         """Indices of the corners of the cells that inputs [n, f] lie in, corner by corner."""
@@ -167,5 +187,9 @@ class Region:
 
         Shapes: [..., f] -> [...].
         """
-        logit = SHARPNESS * (self.level - self.depths(inputs))
+        return self.logits_at(self.depths(inputs))
+
+    def logits_at(self, depths: FloatArray) -> FloatArray:
+        """The same at depths [...]."""
+        logit = SHARPNESS * (self.level - depths)
         return np.asarray(np.clip(logit, -_MOST_LOGIT, _MOST_LOGIT))

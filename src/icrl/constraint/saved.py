@@ -100,6 +100,9 @@ def write_constraint(constraint: Saved, directory: str | os.PathLike[str]) -> No
         ) from error
     path = Path(directory)
     make_folder(path)
+    # Three moves, each whole or not at all: finish what an earlier kill left half done, put the new
+    # card beside the old one, put the tensors. From then on the next card is the right one, and the
+    # last line makes it the card.
     _settle(path)
     write_whole(path / NEXT_CARD, (text + "\n").encode())
     write_whole(path / TENSORS, data)

@@ -84,6 +84,7 @@ class Table:
 def nearest(rows: FloatArray, points: AnyArray) -> AnyArray:
     """argmin over s of |rows_s − point|². Shapes: [S, r], [M, r] -> [M]."""
     found = np.empty(len(points), np.int64)
+    # All distances at once would be places x points: gigabytes for a rollout on a large table.
     size = max(1, _CHUNK // rows.size)
     for begin in range(0, len(points), size):
         # in float64: the square of a float32 need not be one

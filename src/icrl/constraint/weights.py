@@ -17,11 +17,15 @@ def log_trajectory_weights(
 
     Shapes: [N, T] each -> [N]. Padding (mask False) counts for nothing, whatever it holds.
     """
+    # A sum of logarithms: the product of a thousand ratios over- or underflows float32 (the
+    # authors' code multiplies, and on HalfCheetah its KLs are noise).
     return jnp.sum(jnp.where(mask, log_zeta - old_log_zeta, 0.0), axis=-1)
 
 
 def normalized_weights(log_omega: jax.Array) -> jax.Array:
     """Self-normalised weights ω_j / Σ_k ω_k. Shapes: [N] -> [N]."""
+    # Dividing by the sum of the weights stands in for Z_θ / Z_θ̄, which nobody knows. The price is
+    # a bias that vanishes with N.
     return jax.nn.softmax(log_omega)
 
 

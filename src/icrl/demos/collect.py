@@ -52,6 +52,7 @@ def train_agent(
     without a cost: a nominal agent."""
     key = jax.random.key(seed)
     env = task.make_env(config.num_envs)
+    # A number that no step count reaches: the steps' keys are folded in by how many are done.
     agent = init_agent(generator(jax.random.fold_in(key, 2**31 - 1)), task, config)
     done = 0
     curve = []
@@ -78,8 +79,11 @@ def record_clean_episodes(
         part = sample_trajectories(
             rng, policy, env, scenario.task.horizon, int(rng.integers(2**31))
         )
+        # An expert is trained, so now and then it breaks the rule. A learner must not be shown
+        # that: by the paper's assumption demonstrations are feasible.
         clean = ~np.any(scenario.violates(part.observations, part.actions) & part.mask, axis=1)
         rejected += int(np.sum(~clean))
+        # An expert that mostly violates would be thrown away for ever.
         if rejected > 20 * episodes:
             raise InputError(
                 f"the expert of {scenario.task.name} violates its own constraint: {rejected} "

@@ -65,6 +65,7 @@ class Demonstrations:
         """Validate, name the columns, and put zeros on the padding, whatever stood there."""
         validate_demos(self.trajectories, self.discrete, self.observation_names, self.action_names)
         width = int(np.shape(self.trajectories.observations)[2])
+        # The class is frozen for everybody else; here it is still being made.
         object.__setattr__(self, "trajectories", clean_padding(self.trajectories))
         object.__setattr__(
             self, "observation_names", self.observation_names or default_names("obs", width)
@@ -87,12 +88,15 @@ def default_names(prefix: str, width: int) -> tuple[str, ...]:
 
 def clean_padding(trajectories: Trajectories) -> Trajectories:
     """The same trajectories, T cut to the longest and zeros on the padding,
-    so that content alone decides the bytes."""
+    so that content alone decides the bytes. Where there is none, nothing is copied."""
     longest = int(np.max(trajectories.lengths))
     mask = trajectories.mask[:, :longest]
+    nothing_padded = bool(mask.all())
 
     def clean(values: AnyArray) -> AnyArray:
         values = np.asarray(values)[:, :longest]
+        if nothing_padded:
+            return values
         return np.where(
             mask.reshape(mask.shape + (1,) * (values.ndim - 2)), values, np.zeros((), values.dtype)
         )
@@ -150,6 +154,7 @@ def _pad(parts: Sequence[AnyArray], lengths: AnyArray) -> AnyArray:
     shape = (len(parts), int(np.max(lengths)), *parts[0].shape[1:])
     dtype = np.result_type(*{part.dtype for part in parts})
     needed = np.prod(shape, dtype=float) * dtype.itemsize
+    # One episode of a million steps among short ones would pad all of them to a million.
     most = min(MAX_BYTES, max(FREE_BYTES, MOST_INFLATION * sum(part.nbytes for part in parts)))
     if needed > most:
         raise InputError(
@@ -166,12 +171,12 @@ def _pad(parts: Sequence[AnyArray], lengths: AnyArray) -> AnyArray:
 
 def to_floats(name: str, values: AnyArray) -> FloatArray:
     """Values as native float32 or float64; float32 stays,
-    everything else numeric becomes float64."""
+    everything else numeric becomes float64. What is so already is not copied."""
     if values.dtype.kind not in "fiub":
         raise InputError(f"{name} have dtype {values.dtype}, expected numbers.")
-    return values.astype(
-        np.float32 if values.dtype.kind == "f" and values.dtype.itemsize == 4 else np.float64
-    )
+    if values.dtype.kind == "f" and values.dtype.itemsize == 4:
+        return np.asarray(values, np.float32)
+    return np.asarray(values, np.float64)
 
 
 def shipped_demos(name: str) -> Path:

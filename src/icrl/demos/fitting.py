@@ -40,6 +40,7 @@ def fit_and_check(demos: Demonstrations, task: Task) -> FittedDemos:
 def _fit_states(demos: Demonstrations, task: Task) -> Demonstrations:
     observations = demos.trajectories.observations
     num_states = task.observation_space.shape[0]
+    # Only where nothing can be lost: a column that already is one of the task's own is left alone.
     if not task.one_hot or num_states == 1 or observations.shape[2] != 1:
         return demos
     # padding is no state
@@ -58,6 +59,8 @@ def _fit_actions(demos: Demonstrations, task: Task) -> Demonstrations:
         and isinstance(task.action_space, gym.spaces.Box)
         and task.action_space.shape == (1,)
     ):
+        # A CSV that holds 1, 0, -1 does not say whether these are choices or numbers; the task
+        # does.
         floats = replace(demos.trajectories, actions=actions.astype(np.float64)[..., None])
         return replace(demos, trajectories=floats, discrete=False, action_names=())
     if not demos.discrete and task.discrete and actions.shape[2] == 1 and _whole(actions):

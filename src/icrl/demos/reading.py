@@ -89,7 +89,7 @@ def _parse_array(name: str, data: bytes) -> AnyArray:
     read_header = np.lib.format.read_array_header_2_0
     if version == (1, 0):
         read_header = np.lib.format.read_array_header_1_0
-    shape, _, dtype = read_header(stream)
+    shape, in_columns, dtype = read_header(stream)
     if dtype.hasobject:
         raise InputError(
             f"{name} holds pickled Python objects, which are never loaded: save plain numeric "
@@ -104,8 +104,13 @@ def _parse_array(name: str, data: bytes) -> AnyArray:
             f"{name} declares shape {list(shape)} ({declared} bytes) but holds "
             f"{len(data) - stream.tell()} bytes."
         )
-    stream.seek(0)
-    return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
+    if declared == 0:
+        return np.empty(shape, dtype)
+    # a view of the bytes, not a copy: demonstrations may be as large as the memory
+    flat = np.frombuffer(data, dtype, offset=stream.tell())
+    if in_columns:
+        return flat.reshape(shape[::-1]).T
+    return flat.reshape(shape)
 
 
 def require_extra(module: str, extra: str, path: Path) -> InputError:

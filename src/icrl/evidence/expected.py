@@ -5,11 +5,12 @@ demonstrations do from where it starts needs no explanation; one that earns more
 own scatter does.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from icrl.types import FloatArray, Trajectories
+from icrl.trajectories import cut
+from icrl.types import FloatArray, IntArray, Trajectories
 
 _NEAREST = 3
 _RIDGE = 1.0
@@ -77,6 +78,22 @@ class Expected:
     def advantages(self, samples: Trajectories) -> FloatArray:
         """[M]: A = R − V_D(s₀), in units of σ_D."""
         return (self.returns_of(samples) - self.from_starts(samples)) / self.scatter
+
+    def stopped(self, samples: Trajectories, first: IntArray) -> Trajectories:
+        """Episodes up to so many steps [M], where they were stopped for what they did next.
+
+        Where every step costs something, being stopped must not pay: what is left of such an
+        episode is worth what chance earns in that time, if that is less than nothing.
+        """
+        permitted = cut(samples, first)
+        whole = np.maximum(samples.lengths, self.length)
+        if self.steps is not None:
+            whole = np.minimum(whole, self.steps)
+        missing = np.where(first < samples.lengths, np.maximum(whole - first, 0.0), 0.0)
+        rewards = permitted.rewards.copy()
+        last = np.asarray(permitted.lengths) - 1
+        rewards[np.arange(len(last)), last] += min(0.0, self.chance_rate) * missing
+        return replace(permitted, rewards=rewards)
 
     def competence(self, samples: Trajectories) -> FloatArray:
         """[M]: share of the way from chance to what demonstrations earn from there."""

@@ -17,7 +17,7 @@ from icrl.explain.rules import BAR, EVEN_BAR, Explanation, choose, explain_regio
 from icrl.explain.search import Condition
 from icrl.explain.shapes import features_of
 from icrl.explain.slices import Plane, Slice, find_feature, plane_over, slice_along
-from icrl.types import FloatArray, Trajectories
+from icrl.types import THRESHOLD, FloatArray, Trajectories
 from icrl.visited import Visited
 
 _MOST_SLICES = 3
@@ -54,6 +54,8 @@ class Reading(NamedTuple):
     """Of a region: its wall at both ends of caution."""
     rivals: tuple[Rival, ...] = ()
     """Of a rule that was found: the best sets of axes, the chosen one first."""
+    threshold: float = THRESHOLD
+    """The constraint's own: a pair is feasible when ζ is at least this."""
 
 
 def read_constraint(
@@ -129,6 +131,7 @@ def read_constraint(
         maps=maps,
         wall=wall,
         rivals=rivals_of(constraint),
+        threshold=constraint.threshold,
     )
 
 

@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from icrl.constraint.learned import LearnedConstraint
-from icrl.explain.fitting import Form, Places, forms_of, gains_of
+from icrl.explain.fitting import forms_of
 from icrl.explain.judged import Judged, balanced_indices
+from icrl.explain.places import Form, Places, gains_of
 from icrl.explain.region_sample import even_sample
 from icrl.explain.search import WORTH, Rule, Search, round_between
 from icrl.explain.shapes import Boxes, Shape, conditions_of

@@ -119,6 +119,7 @@ class Search:
         sums = column.sums(gains)
         # `<= v_k`, never everything unless there is one value
         if len(sums) > 2:
+            # A threshold beyond the last value would forbid everything, or nothing: no rule.
             below = sums[1:-1]
         else:
             below = sums[1:]

@@ -75,7 +75,9 @@ def relabel_minari(
         move_into_place(draft, target)
     finally:
         shutil.rmtree(draft, ignore_errors=True)  # gone already when all went well
-    infeasible = costs > (0.5 if hard else 1.0 - constraint.threshold)
+    infeasible = costs > 0  # hard costs are 0 and 1
+    if not hard:
+        infeasible = costs > 1.0 - constraint.threshold
     return Relabelled(
         target,
         demos.trajectories.num_trajectories,

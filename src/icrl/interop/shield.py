@@ -102,6 +102,8 @@ class Shield:
             return ~self.constraint.is_feasible(observations, actions)
 
         seen = np.asarray(observation, np.float64)[None]
+        # The same question has the same answer, however often it is asked: a shield on a robot must
+        # not be a source of chance.
         rng = np.random.default_rng(seed)
         found = nearest_allowed(rng, forbids, seen, wanted[None], bounds[0], bounds[1])
         chosen = found.actions[0]
@@ -127,6 +129,8 @@ class Shield:
             choice = Choice(
                 action, float(zeta[0]), bool(zeta[0] >= self.constraint.threshold), index
             )
+            # Kept for the case that none is feasible: something has to be done, and the least
+            # forbidden is the best guess.
             if best is None or choice.feasibility > best.feasibility:
                 best = choice
             if choice.feasible:

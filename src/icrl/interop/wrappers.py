@@ -191,6 +191,8 @@ class TerminateOnViolation(_Judged):
     def step(self, action: Any) -> Step:
         """One step; `info["stopped"]` says whether the constraint ended the episode."""
         (observation, reward, terminated, truncated, info), cost = self._judged_step(action)
+        # Learned while it runs: who wraps an environment seldom knows the lowest reward that it can
+        # give.
         self._lowest = min(self._lowest, reward)
         self._largest = max(self._largest, abs(reward))
         if cost > 0:

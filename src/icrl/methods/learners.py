@@ -109,6 +109,8 @@ def run_rounds(
         metrics |= {f"constraint/{name}": value for name, value in told.items()}
         constraint = last.constraint
         if constraint is not None:
+            # What the search wrote into the card (rivals, strength) stands above what is known from
+            # outside.
             constraint = constraint.with_card({**card, **constraint.card, "steps": last.steps})
         policy = policy_of(last.agent, task, config.forward, last.cost, last.greedy)
         return Snapshot(
@@ -220,6 +222,7 @@ def learner_of(method: Method) -> Learner:
         return cast(Learner, method.learner())
     if method.objective is None:
         raise InputError(f"{method.name} learns nothing: it is told the true constraint.")
+    # The one thing beside its loss in which a method of Algorithm 1 may differ.
     to_bonus = None
     if method.presses is Presses.bonus:
         to_bonus = log_feasibility_bonus

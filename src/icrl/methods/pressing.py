@@ -7,6 +7,7 @@ are found in the new task by name. Whether it acts as a cost or as a bonus is it
 
 from icrl.baselines.gail_constraint import log_feasibility_bonus
 from icrl.config import LearnConfig
+from icrl.constraint.found import cost_function
 from icrl.constraint.learned import LearnedConstraint
 from icrl.errors import InputError, unknown_name
 from icrl.methods.record import Presses
@@ -30,6 +31,8 @@ def method_of(constraint: LearnedConstraint) -> str:
 def pressure_of(constraint: LearnedConstraint, method: str) -> Pressure:
     """How a constraint that `method` learned acts:
     as a cost 1 − ζ, or as log ζ added to the reward."""
+    # The name is from a card that somebody else may have written: a method `module:name` is never
+    # imported for it (`find_method` refuses, and says what to type).
     if not is_known(method) and ":" not in method:
         raise unknown_name("method of a constraint", method, that_press())
     presses = find_method(method).presses
@@ -37,7 +40,7 @@ def pressure_of(constraint: LearnedConstraint, method: str) -> Pressure:
         raise unknown_name("method of a constraint", method, that_press())
     if presses is Presses.bonus:
         return Pressure(bonus=log_feasibility_bonus(constraint.cost))
-    return Pressure(cost=constraint.cost)
+    return Pressure(cost=cost_function(constraint))
 
 
 def transfer(

@@ -31,6 +31,7 @@ _opened: dict[str, Method] = {}
 
 def find_method(name: str) -> Method:
     """The method of that name; nothing is imported that only the name itself names."""
+    # Ours first: no package can take the name of a method that ships.
     known = METHODS | _opened
     if name in known:
         return known[name]

@@ -11,6 +11,7 @@ import numpy as np
 
 from icrl.agent.policy_file import load_policy
 from icrl.agent.state import Policy
+from icrl.constraint.found import cost_function
 from icrl.constraint.learned import LearnedConstraint
 from icrl.errors import InputError, unknown_name
 from icrl.experiment.directory.provenance import constraint_of_run
@@ -19,7 +20,7 @@ from icrl.experiment.run.inputs import scenario_of_run
 from icrl.files import make_folder, write_whole
 from icrl.tasks.batched import BatchedEnv
 from icrl.tasks.task import Task
-from icrl.types import AnyArray
+from icrl.types import THRESHOLD, AnyArray
 
 FORMATS = ("webp", "gif", "mp4")
 MOST_STEPS = 200
@@ -125,7 +126,7 @@ def _open(
     if not (directory / CONSTRAINT).exists():
         return task, load_policy(directory / POLICY, task), None
     constraint = constraint_of_run(directory, config, task)
-    return task, load_policy(directory / POLICY, task, constraint.cost), constraint
+    return task, load_policy(directory / POLICY, task, cost_function(constraint)), constraint
 
 
 def play(
@@ -169,14 +170,15 @@ def play(
         if terminated[0] or truncated[0]:
             break
     env.close()
-    if constraint is None:
-        known = None
-    else:
+    known = None
+    threshold = THRESHOLD
+    if constraint is not None:
         known = costs
+        threshold = constraint.threshold
     return Animation(
         moments,
         known,
-        0.5 if constraint is None else 1.0 - constraint.threshold,
+        1.0 - threshold,
         round(1000 * dt * every),
     )
 

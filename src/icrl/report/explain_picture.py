@@ -108,7 +108,7 @@ def _draw_map(axes: Any, part: RegionMap, reading: Reading) -> None:
 
 def _draw_slice(axes: Any, part: Slice, reading: Reading) -> None:
     if part.choices:
-        _draw_choices(axes, part)
+        _draw_choices(axes, part, reading)
         return
     condition = threshold_of(reading.rule)
     interval = reading.interval
@@ -143,7 +143,7 @@ def _draw_slice(axes: Any, part: Slice, reading: Reading) -> None:
         label="5 % to 95 % of pairs",
     )
     axes.plot(part.values, part.mean, color="#222222", lw=1.8, label="mean ζ")
-    axes.axhline(0.5, color="#777777", lw=0.9, ls=":", label="infeasible below ζ = 0.5")
+    _draw_threshold(axes, reading)
     column = reading.judged.values[:, reading.judged.names.index(part.name)]
     edges = np.linspace(part.values[0], part.values[-1], _BINS + 1)
     for chosen, colour, label in _groups(reading):
@@ -159,7 +159,7 @@ def _draw_slice(axes: Any, part: Slice, reading: Reading) -> None:
     )
 
 
-def _draw_choices(axes: Any, part: Slice) -> None:
+def _draw_choices(axes: Any, part: Slice, reading: Reading) -> None:
     axes.bar(part.values, part.mean, width=0.6, color="#8c8c8c", label="mean ζ")
     spread = np.maximum([part.mean - part.low, part.high - part.mean], 0)
     axes.errorbar(
@@ -171,9 +171,14 @@ def _draw_choices(axes: Any, part: Slice) -> None:
         lw=1,
         label="5 % to 95 % of pairs",
     )
-    axes.axhline(0.5, color="#777777", lw=0.9, ls=":", label="infeasible below ζ = 0.5")
+    _draw_threshold(axes, reading)
     axes.set_xticks(part.values, [one_line(choice) for choice in part.choices])
     axes.set(xlabel=one_line(part.name), ylim=(-0.02, 1.04))
+
+
+def _draw_threshold(axes: Any, reading: Reading) -> None:
+    label = f"infeasible below ζ = {reading.threshold:g}"
+    axes.axhline(reading.threshold, color="#777777", lw=0.9, ls=":", label=label)
 
 
 def _draw_plane(figure: Any, axes: Any, plane: Plane, reading: Reading) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from icrl.errors import InputError
 from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, ERROR, SCORES, RunDirectory
 from icrl.experiment.suite.display import last_words
-from icrl.experiment.suite.suite import COMMAND
+from icrl.experiment.suite.making import COMMAND
 from icrl.files import MOST_JSON_BYTES, read_bytes
 from icrl.report.looks import default_label, rank, written
 from icrl.types import FloatArray

@@ -50,7 +50,6 @@ def print_scores(
     scores: Scores,
     demos: Demonstrations | None,
     directory: Path,
-    pictures: list[Path],
     console: Console,
 ) -> None:
     """The table at the end of `icrl learn` and `icrl transfer`."""
@@ -66,8 +65,6 @@ def print_scores(
         f"{scores.steps:,} environment steps in {scores.seconds:.1f} s "
         f"({scores.steps_per_second:,.0f}/s). Everything is in {directory}",
     )
-    for picture in pictures:
-        say(console, f"Look at {picture}")
 
 
 def _print_without_truth(

@@ -31,9 +31,9 @@ _VETO = 0.8
 _MOST_CANDIDATES = 8
 _WORTH_A_LOOK = 0.4
 """Candidates score at least so much of what the best does."""
-AS_MUCH = 0.85
-"""A part of a set of axes that scores at least this share of what the
-whole does may stand for it."""
+AS_MUCH = 0.75
+"""A part of a set of axes that is worth at least this share of what the
+whole is worth stands for it."""
 _NEARLY = 0.05
 """A part of a set of axes that explains less by no more than this explains as much."""
 _NEVER = np.iinfo(np.int64).max
@@ -98,13 +98,14 @@ def find(question: Question, sets: list[tuple[int, ...]]) -> list[Candidate]:
 
 
 def parts_of(whole: Candidate, candidates: list[Candidate]) -> list[Candidate]:
-    """Candidates over fewer of the same axes that score and explain as much, the smallest first."""
+    """Candidates over fewer of the same axes that may be worth and explain as much as the whole,
+    the smallest first."""
     parts = [
         other
         for other in candidates
         if set(other.axes) < set(whole.axes)
         and not other.vetoed
-        and other.score >= AS_MUCH * whole.score
+        and other.score >= AS_MUCH * whole.worth
         and other.explained >= whole.explained - _NEARLY
     ]
     return sorted(parts, key=lambda part: (len(part.axes), -part.score))

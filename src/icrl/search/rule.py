@@ -32,8 +32,8 @@ _MOST_TRIED = 6
 _MOST_FOR_TRIPLES = 14
 """With more axes than this, triples are looked for beside the best pairs alone."""
 _TRIPLE_GAIN = {True: 0.35, False: 0.15}
-"""A rule over three axes must score so much more than one over two, where that one explains the
-newest evidence, and where it does not: demonstrations are thin in three dimensions."""
+"""A rule over three axes must score so much more than one over two is worth, where that one
+explains the newest evidence, and where it does not: demonstrations are thin in three dimensions."""
 _EXPLAINS = 0.8
 """A rule explains a counter-example where so much of it, by weight, enters what it forbids."""
 _JUST_INSIDE = 0.999
@@ -162,9 +162,7 @@ def _found_at(problem: Problem, question: Question, old: Rule | None) -> Finding
     finding = _best(problem, question, candidates, old, names)
     explained = finding.rule is not None and _explains_newest(problem, finding.rule)
     gain = _TRIPLE_GAIN[explained]
-    best_pair = max(
-        (candidate.score for candidate in candidates if not candidate.vetoed), default=0.0
-    )
+    best_pair = _best_worth(finding, candidates)
     if len(problem.axes) < 3 or best_pair + gain > 1.0:
         return finding
     triples = find(question, _triples(question, len(problem.axes)))
@@ -173,6 +171,13 @@ def _found_at(problem: Problem, question: Question, old: Rule | None) -> Finding
         return finding
     ranked = sorted([*better, *candidates], key=lambda other: (other.vetoed, -other.score))
     return _best(problem, question, ranked, old, names)
+
+
+def _best_worth(finding: Finding, candidates: list[Candidate]) -> float:
+    """What the best of some candidates is worth; of those that were not tried, their score."""
+    tried = {rival.axes: rival for rival in finding.rivals if rival.kept is not None}
+    known = [tried.get(candidate.axes, candidate) for candidate in candidates]
+    return max((candidate.worth for candidate in known if not candidate.vetoed), default=0.0)
 
 
 def _best(

@@ -111,9 +111,12 @@ def learn_exact(
     def gradient(theta: FloatArray) -> FloatArray:
         log_zeta = log_zeta_of(theta)
         gap = log_likelihood_gradient(mdp, demos, log_zeta, beta)  # n_D − ρ
+        # d/d log ζ of the regulariser: the mean of ζ - 1 changes by ζ per entry.
         gap = gap + sparsity * np.exp(log_zeta) / log_zeta.size
         return np.asarray(pull_back(theta.astype(np.float32), gap.astype(np.float32)), np.float64)
 
+    # θ itself in float64, though the network runs in float32: sums of many small steps would
+    # otherwise lose them.
     theta, trace = _maximise(objective, gradient, np.asarray(flat, np.float64), rounds)
     return ExactICRL(
         params=unravel(jnp.asarray(theta, jnp.float32)),
@@ -144,6 +147,8 @@ def _maximise(
         new_slope = gradient(moved)
         step = moved - theta
         bend = slope - new_slope
+        # Only where the objective bends downwards along the step is it a curvature at all; a
+        # negative one would turn uphill into downhill.
         if step @ bend > 1e-10 * np.linalg.norm(step) * np.linalg.norm(bend):
             memory.append((step, bend))
         theta = moved
@@ -176,6 +181,8 @@ def _direction(slope: FloatArray, memory: deque[tuple[FloatArray, FloatArray]]) 
     Shapes: [P] -> [P].
     """
     if not memory:
+        # The first step knows no curvature: at most of length 1, or it may leap to where zeta is
+        # flat.
         return slope / max(1.0, float(np.linalg.norm(slope)))
     direction = slope
     shares = []

@@ -102,6 +102,8 @@ def infer_constraints(
         raise InputError(f"min_gain must be above 0 (nats per demonstration), got {threshold}.")
 
     pairs = forbidden_pairs(mdp, hypotheses)
+    # What a demonstration does is never forbidden: its likelihood would be 0, whatever is gained
+    # elsewhere.
     open_to_choice = ~np.any(pairs & pairs_used(mdp, demos), axis=(1, 2))  # [H]
     forbidden = np.zeros(mdp.reward.shape, dtype=np.bool_)
     likelihood = nominal = log_likelihood(mdp, demos, hard_log_zeta(forbidden), beta)
@@ -111,6 +113,7 @@ def infer_constraints(
         if gain < threshold or len(findings) == max_constraints:
             break
         forbidden |= pairs[best]
+        # Every demonstration gains the same, so the likelihood need not be computed again.
         likelihood += gain
         findings.append(Finding(hypothesis=hypotheses[best], gain=gain, log_likelihood=likelihood))
     return GreedyConstraint(
@@ -137,6 +140,7 @@ def _best_hypothesis(
     mdp: TabularMDP, forbidden: BoolArray, pairs: BoolArray, open_to_choice: BoolArray, beta: float
 ) -> tuple[int, float]:
     """(index, gain) of the best hypothesis; near-ties go to the earlier, that is broader, one."""
+    # Exact gains take a recursion each; bounds by occupancy sort out all but a few first.
     candidates = np.flatnonzero(
         open_to_choice & _may_be_best(mdp, forbidden, pairs, open_to_choice, beta)
     )

@@ -39,6 +39,8 @@ def all_hypotheses(
 ) -> tuple[Hypothesis, ...]:
     """Every hypothesis of the chosen kinds, the broad ones first: actions, states, pairs."""
     found: list[Hypothesis] = []
+    # The order decides ties: forbidding an action everywhere is the simpler claim than forbidding
+    # it in each state.
     if actions:
         found += [Hypothesis(action=a) for a in range(mdp.num_actions)]
     if states:

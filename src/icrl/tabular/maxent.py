@@ -48,6 +48,7 @@ def log_partition(mdp: TabularMDP, log_zeta: FloatArray, beta: float = 1.0) -> F
     exp Vₜ₊₁(s'), V_T = 0.
     """
     log_weight = beta * mdp.reward + log_zeta  # [..., S, A]
+    # In log space throughout: Z of a hundred steps is far beyond what a float holds.
     values: FloatArray = np.zeros(log_weight.shape[:-1])
     for _ in range(mdp.horizon):
         values = log_sum_exp(log_weight + _log_expected_exp(mdp, values))
@@ -74,6 +75,8 @@ def solve(mdp: TabularMDP, log_zeta: FloatArray, beta: float = 1.0) -> Trajector
         successor_probs[t] = np.exp(_subtract(log_next, log_expected[:, :, None]))
     log_start = values + _safe_log(mdp.start)
     log_z = float(log_sum_exp(log_start))
+    # No trajectory is left, so there is no distribution: a constraint that forbids everything is an
+    # error of whoever made it, not a likelihood of 0.
     if log_z == -np.inf:
         raise InputError(
             f"the constraint leaves no trajectory of {horizon} steps from the start (Z = 0): it "
@@ -151,6 +154,8 @@ def kl_divergence(
     """
     p = solve(mdp, log_zeta_p, beta)
     visited = p.occupancy > 0
+    # -inf - -inf, where both forbid a pair, is NaN, but p never goes there: the `where` throws it
+    # away.
     with np.errstate(invalid="ignore"):
         log_ratio = np.where(visited, log_zeta_p - log_zeta_q, 0.0)
     if np.any(np.isposinf(log_ratio)):
@@ -178,6 +183,7 @@ def sample_walks(
 def log_sum_exp(values: FloatArray) -> FloatArray:
     """log Σ exp over the last axis; −inf where every entry is."""
     top = np.max(values, axis=-1, keepdims=True)
+    # -inf - -inf would be NaN; shifted by 0 the sum is 0 and its logarithm -inf, as it should be.
     top = np.where(np.isneginf(top), 0.0, top)
     return np.asarray(_safe_log(np.sum(np.exp(values - top), axis=-1)) + top[..., 0])
 
@@ -204,5 +210,7 @@ def _subtract(log_values: FloatArray, log_norm: FloatArray) -> FloatArray:
 def _sample_rows(probs: FloatArray, rng: np.random.Generator) -> IntArray:
     """One index per row of probs [N, M] by inversion; never an index of probability zero."""
     cumulative = np.cumsum(probs, axis=1)
+    # <=, with draws in [0, 1): an index whose probability is 0 adds nothing to the sum and is
+    # stepped over.
     draws = rng.random(len(probs)) * cumulative[:, -1]
     return np.asarray(np.sum(cumulative <= draws[:, None], axis=1))

@@ -55,6 +55,18 @@ class EnvOptions:
         )
 
 
+def env_options(
+    horizon: int | None, feature_names: Any, processes: int | None, env_timeout: float | None
+) -> EnvOptions:
+    """The options as Python code gives them: any list of names will do, text alone will not."""
+    names = None
+    if feature_names is not None:
+        names = name_list(feature_names)
+    return EnvOptions(
+        horizon=horizon, feature_names=names, processes=processes, env_timeout=env_timeout
+    )
+
+
 def name_list(given: Any, whose: str = "feature_names") -> tuple[str, ...]:
     """Names as a tuple.
 

@@ -8,7 +8,7 @@ import importlib
 from typing import cast
 
 from icrl.errors import InputError, naming_the_extra, unknown_name
-from icrl.tasks.options import EnvOptions, name_list
+from icrl.tasks.options import EnvOptions, env_options
 from icrl.tasks.shapes.names import FAMILY, NAMES
 from icrl.tasks.task import Scenario, Task
 
@@ -64,14 +64,5 @@ def make_task(
 ) -> Task:
     """What a learner may see of a task of ours, of any registered Gymnasium id,
     or of `module:function`."""
-    if feature_names is None:
-        names = None
-    else:
-        names = name_list(feature_names)
-    options = EnvOptions(
-        horizon=horizon,
-        feature_names=names,
-        processes=processes,
-        env_timeout=env_timeout,
-    )
+    options = env_options(horizon, feature_names, processes, env_timeout)
     return make_scenario(name, options).task

@@ -56,6 +56,8 @@ def check_demonstrations(constraint: LearnedConstraint, record: Record, space: S
         return Check(
             NAME, Level.unknown, "with one demonstrated episode it cannot be known", numbers
         )
+    # By distances in the record, not by finding the rule again without each demonstration: that
+    # would take a run for every one of them.
     touched, deep = _left_out(space, _evidence_distance(record, space))
     numbers |= {"left_out_touched": touched, "left_out_deep": deep}
     reason = (
@@ -118,6 +120,7 @@ def check_enough(space: Space) -> Check:
     names = np.unique(space.owners)
     rng = np.random.default_rng(0)
     strays: dict[int, float] = {}
+    # With a quarter, a half and all: whether more would help is read off how fast it falls.
     for number in sorted({max(2, len(names) // 4), max(2, len(names) // 2), len(names)}):
         if number > len(names):
             continue

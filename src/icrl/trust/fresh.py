@@ -14,6 +14,7 @@ from icrl.agent.rollout import sample_trajectories
 from icrl.agent.state import policy_of
 from icrl.agent.training import measure
 from icrl.config import LearnConfig
+from icrl.constraint.found import cost_function
 from icrl.constraint.learned import LearnedConstraint
 from icrl.errors import InputError
 from icrl.presets import forward_alone
@@ -49,7 +50,7 @@ def train_judge(
         raise InputError(
             f"a fresh judge needs at least {least} environment steps here, got --judge {steps}."
         )
-    cost = constraint.cost
+    cost = cost_function(constraint)
     settings = dataclasses.replace(forward_alone(config), steps=steps, num_samples=_SAMPLED)
     last = train_under(Pressure(cost=cost), task, settings, seed, on_progress=on_progress)
     rng = np.random.default_rng(seed)

@@ -97,6 +97,6 @@ def check_judges(
         return Check(
             NAME, Level.care, f"{said}: ζ forbids too much, or it needs more training", numbers
         )
-    if by.share < -2 * LOWER:
+    if by.share < -LOWER:
         return Check(NAME, Level.care, f"{said}: it shows little", numbers)
     return Check(NAME, Level.good, f"{said}: no way past ζ pays", numbers)

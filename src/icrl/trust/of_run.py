@@ -77,6 +77,8 @@ def judge_run(
         directory, constraint, judged, siblings(directory) if others is None else others
     )
     if (
+        # A rule that was found by search can be asked much more than a network: its run recorded
+        # scouts and judges. A transferred one was found elsewhere, in a record that is not here.
         constraint.region is not None
         and demos is not None
         and visited is not None

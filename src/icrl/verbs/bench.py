@@ -1,5 +1,6 @@
-"""`icrl bench throughput` and `icrl bench checkpoint`."""
+"""`icrl bench throughput`, `icrl bench run` and `icrl bench checkpoint`."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -7,11 +8,12 @@ import tyro
 from tyro.conf import Positional
 
 from icrl.errors import InputError, unknown_name
-from icrl.runtime import configure_jax
-from icrl.verbs.inputs import find_scenario
+from icrl.runtime import configure_jax, configure_numpy
+from icrl.spans import span
+from icrl.verbs.inputs import as_folder, find_scenario
 from icrl.words import say
 
-_NAMES = ("throughput", "checkpoint")
+_NAMES = ("throughput", "run", "checkpoint")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +21,10 @@ class BenchArgs:
     """Measure speed against the physics alone, in one run, on a quiet machine."""
 
     name: Positional[str] = "throughput"
-    """What to measure: throughput, or checkpoint (what a run spends on not being lost)."""
+    """What to measure: throughput, run (where the time of a whole run goes),
+    or checkpoint (what a run spends on not being lost)."""
+    task: Positional[str | None] = None
+    """Of the run; None: the first of --tasks."""
     tasks: tuple[str, ...] = ("half-cheetah-wall", "ant-wall")
     """MuJoCo tasks to measure on."""
     seconds: float = 10.0
@@ -27,9 +32,16 @@ class BenchArgs:
     peers: bool = False
     """Also Stable-Baselines3's PPO on the same HalfCheetah (needs the extra 'sb3')."""
     steps: int | None = None
-    """Of the run whose checkpoints are measured; None: as its preset says."""
+    """Of the run that is measured; None: as its preset says."""
+    processes: int = 1
+    """Whole runs side by side, each with a seed of its own."""
+    threads: int = 1
+    """Threads of the physics in each of them."""
+    cold: tyro.conf.FlagCreatePairsOff[bool] = False
+    """The run finds nothing that an earlier one compiled."""
     out: Path | None = None
-    """Where all numbers go, with versions and machine; None: results/bench/NAME.json."""
+    """Where all numbers go, with versions and machine; None: results/bench/NAME.json,
+    of a run results/bench/run-TASK.json with its picture beside it."""
 
 
 def run(arguments: list[str]) -> None:
@@ -37,12 +49,16 @@ def run(arguments: list[str]) -> None:
     args = tyro.cli(BenchArgs, prog="icrl bench", args=arguments)
     if args.name not in _NAMES:
         raise unknown_name("benchmark", args.name, _NAMES)
+    command = f"icrl bench {' '.join(arguments)}"
     out = args.out or Path("results/bench") / f"{args.name}.json"
     if args.name == "checkpoint":
-        _bench_checkpoint(args, out, f"icrl bench {' '.join(arguments)}")
+        _bench_checkpoint(args, out, command)
         return
     if not args.seconds > 0:
         raise InputError(f"--seconds must be above 0, got {args.seconds}.")
+    if args.name == "run":
+        _bench_run(args, command)
+        return
     from rich.console import Console
 
     from icrl.experiment.bench.table import bench_throughput
@@ -51,7 +67,56 @@ def run(arguments: list[str]) -> None:
     for name in args.tasks:
         find_scenario(name)
     settings = throughput_settings(args.tasks, args.seconds, args.peers)
-    bench_throughput(settings, out, f"icrl bench {' '.join(arguments)}", Console())
+    bench_throughput(settings, out, command, Console())
+
+
+def _bench_run(args: BenchArgs, command: str) -> None:
+    """Whole runs of one task, by phase."""
+    for name, number in (("--processes", args.processes), ("--threads", args.threads)):
+        if number < 1:
+            raise InputError(f"{name} must be an integer >= 1, got {number}.")
+    task = args.task or args.tasks[0]
+    find_scenario(task)
+    from rich.console import Console
+
+    from icrl.experiment.bench.whole_run import as_json, cold_cache, facts_before, measure_runs
+    from icrl.files import make_folder
+    from icrl.json_files import write_json
+    from icrl.report.time_bar import draw_time_bar, time_table
+
+    out = args.out or Path("results/bench") / f"run-{as_folder(task)}.json"
+    console = Console()
+    make_folder(out.parent)
+    facts = facts_before()
+    if facts["warning"] is not None:
+        say(console, f"Warning: {facts['warning']}", "yellow")
+    words = []
+    if args.steps is not None:
+        words = ["--steps", str(args.steps)]
+    with cold_cache() if args.cold else nullcontext(), console.status(f"learning on {task}"):
+        measured = measure_runs(
+            learn_in_this_process, task, words, args.processes, args.threads, args.seconds
+        )
+    write_json(out, {"command": command, "task": task, **facts, **as_json(measured)})
+    picture = draw_time_bar({task: measured.phases}, out.with_suffix(".png"))
+    console.print(time_table(f"{task}, {args.processes} x {args.threads}", measured.phases))
+    said = (
+        f"{measured.runs[0].steps:,} steps in {measured.runs[0].wall:.1f} s: "
+        f"{measured.share:.2f} of the speed of the physics alone "
+        f"({measured.share_by_cpu:.2f} by CPU time), which made "
+        f"{measured.before.steps_per_second:,.0f} steps/s before and "
+        f"{measured.after.steps_per_second:,.0f} after."
+    )
+    say(console, said)
+    say(console, f"Wrote {out} and {picture}")
+
+
+def learn_in_this_process(arguments: list[str]) -> None:
+    """`icrl learn`, as the command line begins it."""
+    configure_numpy()
+    with span("import"):
+        from icrl.verbs import learn
+    learn.run(arguments)
 
 
 def _bench_checkpoint(args: BenchArgs, out: Path, command: str) -> None:
@@ -66,7 +131,7 @@ def _bench_checkpoint(args: BenchArgs, out: Path, command: str) -> None:
     from icrl.json_files import write_json
     from icrl.methods.registry import preset
 
-    task = args.tasks[0]
+    task = args.task or args.tasks[0]
     scenario = find_scenario(task)
     demos, source = open_demos(None, scenario)
     config = preset("default", task)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from icrl.spans import span
 from icrl.verbs.loggers import open_loggers
 from icrl.words import say
 
@@ -28,10 +29,11 @@ def make_run(
     resume: bool = False,
 ) -> None:
     """Make the run, or go on with it, and show what came of it."""
-    from icrl.experiment.run.callbacks import Callbacks
-    from icrl.experiment.run.display import LiveDisplay
-    from icrl.experiment.run.one_run import check_run, run_learning
-    from icrl.report.summary import describe_task, print_scores, write_pictures
+    with span("import"):
+        from icrl.experiment.run.callbacks import Callbacks
+        from icrl.experiment.run.display import LiveDisplay
+        from icrl.experiment.run.one_run import check_run, run_learning
+        from icrl.report.summary import describe_task, print_scores, write_pictures
 
     rounds = check_run(spec, scenario, demos, directory, constraint, resume)
     title = f"{spec.method} on {spec.task}, seed {spec.seed}"
@@ -46,17 +48,22 @@ def make_run(
             scores, last = run_learning(
                 spec, scenario, demos, directory, callbacks, constraint, resume
             )
-        pictures = write_pictures(scenario, demos, last, directory)
+        # the scores first: who waits for them need not wait for a picture
+        print_scores(scores, demos, directory, console)
+        with span("pictures"):
+            pictures = write_pictures(scenario, demos, last, directory)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(how_far(directory, display.rounds_done, rounds)) from None
-    print_scores(scores, demos, directory, pictures, console)
+    for picture in pictures:
+        say(console, f"Look at {picture}")
 
 
 def write_page(directory: Path, scenario: "Scenario", console: "Console") -> None:
     """The page of a run that is over."""
     from icrl.report.kept import write_run_page
 
-    write_run_page(directory, console, animate=scenario.truth_known)
+    with span("pictures"):
+        write_run_page(directory, console, animate=scenario.truth_known)
 
 
 def how_far(directory: Path, rounds_done: int, rounds: int) -> str:

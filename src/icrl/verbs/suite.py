@@ -56,7 +56,8 @@ def run(arguments: list[str]) -> None:
 
     from icrl.experiment.engine.ray_engine import find_engine
     from icrl.experiment.suite.display import SuiteDisplay, print_outcome
-    from icrl.experiment.suite.suite import expand, run_suite
+    from icrl.experiment.suite.making import run_suite
+    from icrl.experiment.suite.suite import expand
     from icrl.experiment.suite.suites import find_suite
 
     engine = find_engine(args.engine, args.address, args.jobs)

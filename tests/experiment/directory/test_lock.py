@@ -14,7 +14,8 @@ from icrl.errors import InputError
 from icrl.experiment.directory.lock import HOLDER, LOCK, only_one, require_unlocked
 from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.experiment.run.one_run import run_learning
-from icrl.experiment.suite.suite import PlannedRun, make_ready
+from icrl.experiment.suite.making import make_ready
+from icrl.experiment.suite.suite import PlannedRun
 from icrl.tasks.lap_grid import lap_grid
 from small_runs import TINY_FLAGS, Quiet, lap_demos, tiny_spec
 

@@ -1,13 +1,22 @@
 """What a task of a cluster does on its machine, without a cluster:
 `tests/extras/test_ray.py` has one."""
 
+import os
 import sys
+from types import ModuleType
 
 import pytest
 
 from icrl.errors import InputError
 from icrl.experiment.engine.engine import Job, run_jobs
-from icrl.experiment.engine.ray_engine import _bring_back, _packed, find_engine, run_on_node
+from icrl.experiment.engine.ray_engine import (
+    PATIENT,
+    _bring_back,
+    _packed,
+    find_engine,
+    import_ray,
+    run_on_node,
+)
 
 WORK = """
 import pathlib, sys
@@ -76,3 +85,13 @@ def test_engines_by_name(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(InputError, match=r"needs the extra 'ray'.*pip install 'icrl\[ray\]'"):
         find_engine("ray", None, 2)
+
+
+def test_ray_is_told_to_be_patient_unless_the_user_says_otherwise(monkeypatch):
+    """Its own limits fail where cores are busy."""
+    given = {"RAY_health_check_timeout_ms": "7"}
+    monkeypatch.setattr(os, "environ", given)
+    loaded = ModuleType("ray")
+    monkeypatch.setitem(sys.modules, "ray", loaded)
+    assert import_ray() is loaded
+    assert given == {**PATIENT, "RAY_health_check_timeout_ms": "7", "RAY_USAGE_STATS_ENABLED": "0"}

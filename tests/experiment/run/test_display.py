@@ -97,7 +97,7 @@ def test_only_the_last_rounds_are_kept_in_view():
     text = page.export_text()
     assert "30/30" in text
     assert "18/30" not in text
-    assert len(display.rows) == 30
+    assert len(display.rows) == 12
 
 
 def test_numbers_that_are_not_finite_are_shown_not_hidden():

@@ -11,10 +11,11 @@ import pytest
 from icrl.agent.policy_file import load_policy
 from icrl.constraint.learned import load_constraint
 from icrl.errors import InputError
-from icrl.experiment.directory.run_directory import RunDirectory
+from icrl.experiment.directory.run_directory import RunDirectory, without_times
 from icrl.experiment.run import one_run as runs
 from icrl.experiment.run.one_run import run_learning
 from icrl.methods.registry import METHODS
+from icrl.spans import PHASES
 from icrl.tasks.lap_grid import lap_grid
 from small_runs import ROUND, TINY, Quiet, lap_demos, tiny_spec
 
@@ -79,11 +80,12 @@ def test_metrics_are_one_line_per_round_with_prefixes_that_say_who_knows_them(ma
     assert rows == [{**row} for row in display.rounds]
     for row in rows:
         prefixes = {name.split("/")[0] for name in row if "/" in name}
-        assert prefixes == {"agent", "constraint", "truth"}
+        assert prefixes == {"agent", "constraint", "truth", "time"}
         assert {name for name in row if "/" not in name} == {"round", "steps", "seconds"}
         assert {"agent/return", "agent/cost", "agent/multiplier", "constraint/cost_demos"} <= set(
             row
         )
+        assert {name for name in row if name.startswith("time/")} == {f"time/{p}" for p in PHASES}
         assert {"constraint/kl_old_new", "constraint/kl_new_old", "truth/violation_rate"} <= set(
             row
         )
@@ -111,7 +113,7 @@ def test_same_seed_same_bytes_other_seed_others(made):
 
     def metrics(run):
         rows = RunDirectory(made[run][0]).metrics()
-        return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
+        return [without_times(row) for row in rows]
 
     assert metrics("first") == metrics("again")
 
@@ -151,7 +153,7 @@ def test_nominal_learns_no_constraint_and_leaves_none(tmp_path):
     assert last.constraint is None
     assert not (tmp_path / "run" / "constraint").exists()
     row = RunDirectory(tmp_path / "run").metrics()[-1]
-    assert {name.split("/")[0] for name in row if "/" in name} == {"agent", "truth"}
+    assert {name.split("/")[0] for name in row if "/" in name} == {"agent", "truth", "time"}
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))

@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from icrl.config import Train
 from icrl.constraint.learned import load_constraint
 from icrl.errors import InputError, InputWarning
 from icrl.experiment.directory.checkpoint import FOLDER, checkpoints
-from icrl.experiment.directory.run_directory import RunDirectory
+from icrl.experiment.directory.run_directory import RunDirectory, without_times
 from icrl.experiment.run import keeping
 from icrl.experiment.run.callbacks import Callback
 from icrl.experiment.run.loggers import CsvLogger
@@ -20,7 +21,6 @@ from small_runs import FORWARD, ROUND, TINY, lap_demos, tiny_spec
 
 SCENARIO = lap_grid()
 ROUNDS = 5
-TIMES = ("seconds", "steps_per_second")
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,9 @@ def spec_of(method):
     config = replace(TINY, steps=ROUNDS * ROUND, scouts=0)
     if method == "icrl-by-search":
         # scouts are back after a round or two, so that every phase is met
-        return tiny_spec(config=replace(config, scouts=1, steps=12 * ROUND), method="icrl")
+        return tiny_spec(
+            config=replace(config, scouts=1, steps=12 * ROUND, train=Train.all_steps), method="icrl"
+        )
     return tiny_spec(config=config, method=method)
 
 
@@ -77,10 +79,10 @@ def content(directory):
             continue
         if name == "metrics.jsonl":
             rows = [json.loads(line) for line in path.read_text().splitlines()]
-            found[name] = [{key: row[key] for key in row if key not in TIMES} for row in rows]
+            found[name] = [without_times(row) for row in rows]
         elif name == "scores.json":
             scores = json.loads(path.read_text())
-            found[name] = {key: scores[key] for key in scores if key not in TIMES}
+            found[name] = without_times(scores)
         elif name == "visited.npz":
             with np.load(path) as archive:
                 found[name] = {key: archive[key].tobytes() for key in archive.files}
@@ -118,7 +120,9 @@ def straight(tmp_path_factory):
 )
 def test_a_run_that_was_stopped_twice_ends_with_the_same_bytes(method, straight, tmp_path):
     spec = spec_of(method)
-    for number in (1, 3):
+    # by search, round 3 sees a clone and trains nobody
+    second = 4 if method == "icrl-by-search" else 3
+    for number in (1, second):
         with pytest.raises(Stop):
             make(spec, tmp_path / "run", StopAt(number), resume=True)
         assert len(RunDirectory(tmp_path / "run").metrics()) == number
@@ -309,3 +313,10 @@ def test_a_csv_of_a_run_that_goes_on_has_all_rounds(tmp_path):
     make(spec_of("icrl"), run, CsvLogger(), resume=True)
     lines = (run / "metrics.csv").read_text().splitlines()
     assert [line.split(",")[0] for line in lines[1:]] == [str(number) for number in range(ROUNDS)]
+
+
+def test_free_memory_goes_back_to_the_system_with_every_checkpoint(tmp_path, monkeypatch):
+    given = []
+    monkeypatch.setattr(keeping, "give_back", lambda: given.append(True))
+    make(spec_of("nominal"), tmp_path / "run")
+    assert len(given) == ROUNDS

@@ -25,7 +25,8 @@ from icrl.experiment.engine.engine import Job, run_jobs
 from icrl.experiment.run.callbacks import Callback
 from icrl.experiment.run.one_run import run_learning
 from icrl.experiment.suite.display import SuiteDisplay, last_words
-from icrl.experiment.suite.suite import Entry, Suite, expand, make_ready, read_scores, run_suite
+from icrl.experiment.suite.making import make_ready, read_scores, run_suite
+from icrl.experiment.suite.suite import Entry, Suite, expand
 from icrl.experiment.suite.suites import SUITES, find_suite
 from icrl.json_files import to_json, write_json
 from icrl.presets import PRESETS

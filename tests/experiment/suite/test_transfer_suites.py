@@ -12,7 +12,8 @@ from icrl.errors import InputError
 from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.experiment.engine.engine import NOT_STARTED, Job, run_jobs
 from icrl.experiment.suite.display import last_words
-from icrl.experiment.suite.suite import Entry, Suite, expand, make_ready, run_suite
+from icrl.experiment.suite.making import make_ready, run_suite
+from icrl.experiment.suite.suite import Entry, Suite, expand
 from icrl.experiment.suite.suites import ABLATION_UPDATES, find_suite
 from icrl.json_files import to_json, write_json
 from icrl.methods.registry import preset

@@ -1,7 +1,8 @@
 """What `icrl bench` measures: each meter does one chunk of work and says how many
 environment steps that was.
 
-`raw` is the physics alone, the limit; `rollout` adds acting and the learned cost; `terminate` and
+`raw` is the physics alone, the limit (`world`, of tasks without MuJoCo: the environment's own
+steps); `rollout` adds acting and the learned cost; `terminate` and
 `lagrangian` are full training, the two forms of the forward step. Heavy imports are inside: flags
 must be set before JAX is loaded.
 """
@@ -70,6 +71,7 @@ def make_meter(name: str, setting: Setting) -> Meter:
     """The meter of that name, ready to be warmed up."""
     makers: dict[str, Callable[[Setting], Meter]] = {
         "raw": raw_meter,
+        "world": world_meter,
         "rollout": rollout_meter,
         "terminate": lambda s: training_meter(
             forward_config(s, Respect.terminate), make_scenario(s.task).task
@@ -118,6 +120,32 @@ def raw_meter(setting: Setting) -> Meter:
             env.batch.step(nstep=env.frame_skip, stage=stage)
         elapsed += len(controls)
         return config.num_envs * len(controls)
+
+    return chunk
+
+
+def has_physics(name: str) -> bool:
+    """The task's environment is made of MuJoCo's physics."""
+    from icrl.tasks.mujoco_batch import MujocoBatchEnv
+
+    return isinstance(make_scenario(name).task.make_env(1), MujocoBatchEnv)
+
+
+def world_meter(setting: Setting) -> Meter:
+    """The environment's own steps, under actions drawn from its space beforehand."""
+    config = forward_config(setting, Respect.terminate)
+    env = make_scenario(setting.task).task.make_env(config.num_envs)
+    env.action_space.seed(0)
+    actions = [env.action_space.sample() for _ in range(config.rollout_steps)]
+    env.reset(seed=0)
+
+    def chunk() -> int:
+        for given in actions:
+            _, _, terminated, truncated, _ = env.step(given)
+            ended = terminated | truncated
+            if ended.any():
+                env.reset(options={"reset_mask": ended})
+        return config.num_envs * len(actions)
 
     return chunk
 

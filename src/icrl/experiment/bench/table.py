@@ -23,6 +23,7 @@ from icrl.words import say
 
 MEANINGS = {
     "raw": "physics alone",
+    "world": "the world alone",
     "rollout": "rollout (acting, cost)",
     "terminate": "training (terminate)",
     "lagrangian": "training (lagrangian)",

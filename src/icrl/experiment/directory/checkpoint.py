@@ -21,7 +21,8 @@ from icrl.files import make_folder, read_bytes, write_whole
 from icrl.types import AnyArray
 
 FOLDER = "checkpoint"
-_FORMAT = 1
+_FORMAT = 2
+"""2: what agents visited is one array of each kind, not one of every round."""
 _KEPT = 2
 _SAID = "checkpoint"
 _NAME = re.compile(r"round-(\d{6,9})\.safetensors")
@@ -61,6 +62,7 @@ def write_checkpoint(
     make_folder(folder)
     path = folder / f"round-{number:06d}.safetensors"
     write_whole(path, save(packed.arrays, metadata={_SAID: said}))
+    # Two are kept: should the newest be damaged on its way to the disk, there is one before it.
     for old in checkpoints(directory)[_KEPT:]:
         with suppress(OSError):  # one too many does no harm
             old.unlink()
@@ -91,6 +93,8 @@ def newest_checkpoint(directory: Path, kind: Any, run: dict[str, Any]) -> Restor
     for path in checkpoints(directory):
         try:
             return Restored(read_checkpoint(path, kind, run), path, tuple(damaged))
+        # Only damage is passed over. One that is whole but of other settings ends the search: to go
+        # on from an older one would hide that.
         except Damaged as error:
             damaged.append(str(error))
     if damaged:
@@ -114,6 +118,7 @@ def read_checkpoint(path: Path, kind: Any, run: dict[str, Any]) -> Any:
         InputError,
     ) as error:
         raise Damaged(f"{path} is damaged ({error!s:.120}).") from error
+    # safetensors notices a file that is cut off, not a bit that flipped.
     if _checksum(body, arrays) != checksum:
         raise Damaged(f"{path} is damaged (its checksum differs).")
     content = json.loads(body)

@@ -7,8 +7,9 @@ import dataclasses
 import enum
 import json
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from icrl.config import LearnConfig
 from icrl.errors import InputError, unknown_name
@@ -17,6 +18,7 @@ from icrl.experiment.directory.run_directory import CONFIG
 from icrl.files import MOST_JSON_BYTES, read_bytes
 from icrl.json_files import read_json
 
+Parsed = TypeVar("Parsed")
 _RUN = {
     "task": str,
     "method": str,
@@ -53,11 +55,12 @@ def read_config(path: Path) -> ConfigFile:
     """Read a file of settings; every problem is an `InputError` that names the file."""
     if path.is_dir():
         path = path / CONFIG
+    expected = f"settings in TOML, or a run's {CONFIG}"
+    if path.suffix != ".json":
+        return read_toml(path, expected, _sorted_out)
     if not path.exists():
-        raise InputError(
-            f"{path}: there is no such file: expected settings in TOML, or a run's {CONFIG}."
-        )
-    content = _read(path)
+        raise InputError(f"{path}: there is no such file: expected {expected}.")
+    content = read_json(path)
     try:
         return _sorted_out(content)
     except InputError as error:
@@ -73,23 +76,29 @@ def write_config(
     return "\n".join([*lines, "", *_table_lines(config, ""), *_dict_lines(parts)]).rstrip() + "\n"
 
 
-def _read(path: Path) -> dict[str, Any]:
-    if path.suffix == ".json":
-        return read_json(path)
+def read_toml(path: Path, expected: str, parse: Callable[[dict[str, Any]], Parsed]) -> Parsed:
+    """What `parse` makes of a file of TOML; every problem is an `InputError` that names the file.
+
+    `expected` says what the file should hold, where there is none.
+    """
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file: expected {expected}.")
+    content = _toml(path)
     try:
-        return read_toml(path)
-    except InputError:
-        raise
-    except (ValueError, OSError) as error:
-        raise InputError(f"{path}: cannot be read as TOML: {error}") from error
+        return parse(content)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """A file of TOML; whatever is wrong with what it says is a `ValueError`."""
+def _toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(read_bytes(path, MOST_JSON_BYTES).decode())
+    except InputError:
+        raise
     except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
+        raise InputError(f"{path}: cannot be read as TOML: it is nested too deeply") from error
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path}: cannot be read as TOML: {error}") from error
 
 
 def _sorted_out(content: dict[str, Any]) -> ConfigFile:

@@ -24,6 +24,8 @@ HOLDER = ".lock-holder.json"
 def only_one(directory: Path) -> Iterator[None]:
     """Hold the lock of a directory that exists; `InputError` with the holder's host and
     process id if it is taken."""
+    # A lock of the system, not a file that says "taken": that one would outlive a process that was
+    # killed.
     lock = FileLock(directory / LOCK)
     try:
         lock.acquire(blocking=False)

@@ -59,6 +59,7 @@ _SHARES = (
 _METRIC: _Kinds = (*_NUMBER, str, bool, list, _NONE)
 _JUDGEMENT: _Kinds = (*_NUMBER, _NONE)
 _MOST_METRICS_BYTES = 10**9
+_TIMES = ("seconds", "steps_per_second")
 
 
 def _require_kinds(path: Path, content: dict[str, Any], entries: dict[str, _Kinds]) -> None:
@@ -109,6 +110,7 @@ class RunDirectory:
             raise InputError(f"{self.path} is a file; --out needs a directory.")
         if not self.path.is_dir():
             return
+        # What a killed process left half written (drafts, its lock) is nobody's work.
         found = {path.name for path in self.path.iterdir() if not _is_draft(path)} - {LOCK, HOLDER}
         begun = CONFIG in found
         if not found or (resume and begun and not self.finished):
@@ -150,6 +152,8 @@ class RunDirectory:
                 f"{path} lacks some of the {rounds} rounds that the checkpoint has behind it: it "
                 "was edited, or is damaged. Restore it, or remove the run and start it again."
             )
+        # The bytes themselves, not what was parsed and written again: a run that goes on ends with
+        # the same file as one that was never stopped.
         lines = path.read_bytes().splitlines(keepends=True)[:rounds]
         write_whole(path, b"".join(lines))
         self._remove({ERROR})
@@ -190,6 +194,8 @@ class RunDirectory:
             try:
                 row = parse_json(line)
             except ValueError as error:
+                # Only the last line can be cut off by a kill. Any other that is no JSON was
+                # damaged.
                 if number == len(lines):
                     break
                 raise InputError(
@@ -228,6 +234,15 @@ class RunDirectory:
         checks = trust.get("checks", {})
         _require_kinds(path, checks, dict.fromkeys(checks, (dict,)))
         return content
+
+
+def without_times(row: dict[str, Any]) -> dict[str, Any]:
+    """A line of the metrics, or scores, without what differs from one run to the same run again."""
+    return {
+        name: value
+        for name, value in row.items()
+        if name not in _TIMES and not name.startswith("time/")
+    }
 
 
 def _is_draft(path: Path) -> bool:

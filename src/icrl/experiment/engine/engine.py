@@ -73,6 +73,7 @@ def run_jobs(jobs: Sequence[Job], num_processes: int, watcher: Watcher) -> None:
     running: list[tuple[Job, subprocess.Popen[bytes]]] = []
     try:
         while todo or running:
+            # Before anything is started: what waits for a run that failed would wait for ever.
             give_up(todo, failed, watcher)
             while (
                 len(running) < num_processes
@@ -86,10 +87,13 @@ def run_jobs(jobs: Sequence[Job], num_processes: int, watcher: Watcher) -> None:
             ended = [(job, process) for job, process in running if process.poll() is not None]
             running = [(job, process) for job, process in running if process.returncode is None]
             for job, process in ended:
+                # The pipe is how a child knows that its parent lives. It is closed for those that
+                # are done too, or open files would pile up over a long suite.
                 close_lifeline(process)
                 failed |= {job.name} if process.returncode else set()
                 watcher.ended(job, process.returncode)
             watcher.waiting()
+            # Where something ended, a place is free: fill it at once.
             if not ended:
                 time.sleep(_POLL_SECONDS)
     finally:
@@ -153,6 +157,7 @@ def end_processes(processes: list[subprocess.Popen[bytes]]) -> None:
     for process in processes:
         process.terminate()
         close_lifeline(process)
+    # One deadline for all: each has the same seconds to save its round, not one after the other.
     deadline = time.monotonic() + _PATIENCE_SECONDS
     for process in processes:
         try:

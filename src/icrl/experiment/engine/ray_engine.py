@@ -50,6 +50,21 @@ _TRIES = 3
 """How often a job is handed to Ray again that Ray gave up on."""
 
 
+PATIENT = {
+    "RAY_raylet_start_wait_time_s": "600",
+    "RAY_gcs_server_port_wait_time_s": "600",
+    "RAY_gcs_server_request_timeout_seconds": "600",
+    "RAY_gcs_rpc_server_connect_timeout_s": "60",
+    "RAY_py_gcs_connect_timeout_s": "600",
+    "RAY_agent_register_timeout_ms": "600000",
+    "RAY_worker_register_timeout_seconds": "600",
+    "RAY_health_check_timeout_ms": "120000",
+}
+"""Ray gives its own processes 10 to 60 seconds to start and to answer, and takes those that are
+late for dead. On a busy machine they are late. A machine that is gone refuses at once, and is
+noticed as soon as ever."""
+
+
 class Ended(NamedTuple):
     """What a task brings back."""
 
@@ -64,7 +79,7 @@ def find_engine(name: str, address: str | None, cores: int) -> Engine:
     """The engine called `processes` or `ray`;
     a cluster of this machine alone has so many `cores`."""
     if name == "ray":
-        _import_ray()
+        import_ray()
         return partial(run_jobs_on_ray, address=address, cores=cores)
     if address is not None:
         raise InputError(
@@ -73,8 +88,12 @@ def find_engine(name: str, address: str | None, cores: int) -> Engine:
     return run_jobs
 
 
-def _import_ray() -> Any:
+def import_ray() -> Any:
+    """Ray, told to be patient unless the user's environment says otherwise: it reads such settings
+    when it is imported, and hands them to what it starts."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    for name, value in PATIENT.items():
+        os.environ.setdefault(name, value)
     try:
         import ray
     except ImportError as error:
@@ -94,7 +113,7 @@ def run_jobs_on_ray(
     """As `run_jobs`, in the cluster at `address` (HOST:PORT, or auto: the one of this machine),
     with as many at a time as it has cores; None: a cluster of this machine alone, with so many
     `cores`, for as long as the jobs take."""
-    ray = _import_ray()
+    ray = import_ray()
     todo = list(jobs)
     failed = set[str]()
     running: dict[Any, Job] = {}

@@ -33,6 +33,8 @@ def main() -> None:
     spec = spec_from_json(json.loads(sys.stdin.readline()))
     with remembered_interrupts():
         try:
+            # A parent that is killed cannot end its children. They notice by themselves that its
+            # end of the pipe is gone.
             threading.Thread(target=_end_with_parent, daemon=True).start()
             make(spec, Path(sys.argv[1]))
         except KeyboardInterrupt:

@@ -10,6 +10,7 @@ from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.demos.dataset import Demonstrations
 from icrl.evaluate import boundary, calibration, confusion, judge_constraint
 from icrl.experiment.directory.run_directory import CONSTRAINT
+from icrl.growing import Growing
 from icrl.tasks.task import Scenario
 from icrl.trajectories import along, join_pairs, pairs_of
 from icrl.types import FloatArray, Pairs, Trajectories
@@ -25,7 +26,8 @@ _PAIRS_ON_GRID = 500
 class VisitedState(NamedTuple):
     """All that is carried on of where agents went."""
 
-    parts: tuple[Pairs, ...]
+    pairs: Pairs | None
+    """None: nobody went anywhere yet."""
     recorder: RecorderState
 
 
@@ -33,23 +35,36 @@ class VisitedPairs:
     """Pairs (s, a) of all agents of a run, thinned out."""
 
     def __init__(self, demos: Trajectories | None, restored: VisitedState | None = None) -> None:
+        self.observations: Growing | None = None
+        self.actions: Growing | None = None
         if restored is None:
-            self.parts = []
-            if demos is not None:
-                self.parts = [pairs_of(demos, _EVERY)]
             self.recorder = VisitRecorder()
+            if demos is not None:
+                self._keep(pairs_of(demos, _EVERY))
         else:
-            self.parts = list(restored.parts)
             self.recorder = VisitRecorder(restored.recorder)
+            if restored.pairs is not None:
+                self._keep(restored.pairs)
 
     def state(self) -> VisitedState:
         """What there is now."""
-        return VisitedState(tuple(self.parts), self.recorder.state())
+        pairs = None
+        if self.observations is not None:
+            pairs = self.pairs()
+        return VisitedState(pairs, self.recorder.state())
 
     def add(self, samples: Trajectories, number: int, weights: FloatArray | None) -> None:
         """Keep some of what the agents of round `number` did; `weights`: how much is evidence."""
-        self.parts.append(pairs_of(samples, _EVERY))
+        self._keep(pairs_of(samples, _EVERY))
         self.recorder.add(samples, number, weights)
+
+    def _keep(self, pairs: Pairs) -> None:
+        if self.observations is None or self.actions is None:
+            self.observations = Growing(pairs.observations)
+            self.actions = Growing(pairs.actions)
+        else:
+            self.observations.add(pairs.observations)
+            self.actions.add(pairs.actions)
 
     def save(self, directory: Path) -> None:
         """Write `visited.npz`: what can be kept for later, the demonstrations left out."""
@@ -57,7 +72,9 @@ class VisitedPairs:
 
     def pairs(self) -> Pairs:
         """All that was kept, the demonstrations' first."""
-        return join_pairs(self.parts)
+        assert self.observations is not None
+        assert self.actions is not None
+        return Pairs(observations=self.observations.rows, actions=self.actions.rows)
 
 
 def forbidden_share(constraint: LearnedConstraint, agent: Trajectories) -> float:
@@ -77,6 +94,7 @@ def over_constraint(
     """
     pairs = pairs_of(expert)
     forbidden = ~constraint.is_feasible(pairs.observations, pairs.actions)
+    # An expert is trained, so some of its steps do break the rule; flagging those is right.
     if scenario.truth_known:
         forbidden = forbidden[~scenario.violates(pairs.observations, pairs.actions)]
     if forbidden.size:
@@ -144,6 +162,7 @@ def score_on_grid(
 ) -> dict[str, float | None]:
     """AUC and IoU on a grid of x, all else drawn from `pairs`;
     and where mean ζ crosses the threshold."""
+    # Always the same draw: a score must not change between two looks at one run.
     chosen = np.random.default_rng(0).integers(0, len(pairs.observations), _PAIRS_ON_GRID)
     sample = Pairs(observations=pairs.observations[chosen], actions=pairs.actions[chosen])
     moved = along(sample, column, _GRID)  # [K, P, .]

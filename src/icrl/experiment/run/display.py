@@ -2,6 +2,7 @@
 one line per round elsewhere."""
 
 import time
+from collections import deque
 from types import TracebackType
 from typing import Any
 
@@ -50,7 +51,7 @@ class LiveDisplay(Callback):
     def __init__(self, title: str, total_steps: int, console: Console | None = None) -> None:
         self.console = console or Console()
         self.title = title
-        self.rows: list[tuple[str, ...]] = []
+        self.rows: deque[tuple[str, ...]] = deque(maxlen=_SHOWN_ROUNDS)
         self.why = ""
         self.rounds_done = 0
         self.rounds = 0
@@ -156,7 +157,7 @@ class LiveDisplay(Callback):
         )
         for name in _COLUMNS:
             table.add_column(name, justify="right", no_wrap=True)
-        for row in self.rows[-_SHOWN_ROUNDS:]:
+        for row in self.rows:
             table.add_row(*row)
         return Group(table, Text(one_line(self.why)), self.bar, Text(LEGEND, style="dim"))
 

@@ -90,6 +90,7 @@ def scenario_of_run(
     options = EnvOptions()
     if said is not None:
         options = parse_as(EnvOptions, said, "config.json: env")
+    # Opening a run that somebody sent must not be a way to execute code on this machine.
     if must_import(name):
         if task is None and not allow_import:
             raise ImportRefused(
@@ -148,6 +149,8 @@ def with_truth(scenario: Scenario, truth: str | Forbids) -> Scenario:
     def violates(observations: AnyArray, actions: AnyArray) -> BoolArray:
         shape = np.shape(observations)[:-1]
         states = np.reshape(observations, (-1, np.shape(observations)[-1]))
+        # Users write the truth for a list of pairs. We ask about [N, T] as well, so leading axes
+        # are flattened here and put back below.
         pairs = states, np.reshape(actions, (len(states), *np.shape(actions)[len(shape) :]))
         with blamed(f"{name}(observations {list(pairs[0].shape)}, actions {list(pairs[1].shape)})"):
             found = np.asarray(function(*pairs))

@@ -23,6 +23,7 @@ from icrl.experiment.run.constraint_scores import VisitedState
 from icrl.files import NotWritten
 from icrl.interrupts import uninterrupted
 from icrl.json_files import to_json
+from icrl.memory import give_back
 from icrl.methods.learners import Carried
 from icrl.types import Trajectories
 from icrl.versions import library_versions
@@ -70,7 +71,10 @@ class Keeper:
     def keep(self, saved: SavedRun) -> None:
         """Remember a state; write it, unless that would cost more of the
         run's time than is spent."""
+        # Remembered even if it is not written: it may be the last there is (see `at_the_latest`).
         self.pending = saved
+        # Writing took `cost` seconds; wait until that is 2 % of the time since. Short rounds and
+        # slow disks need no setting of their own.
         if time.monotonic() - self.written_at >= self.cost / _SHARE:
             self.write()
 
@@ -83,6 +87,7 @@ class Keeper:
             number = self.pending.carried.number
             path = write_checkpoint(self.directory, number, self.pending, SavedRun, self.run)
             self.pending = None
+        give_back()
         self.written_at = time.monotonic()
         self.cost = self.written_at - began
         self.watcher.on_checkpoint(path, self.cost)
@@ -112,6 +117,7 @@ def identity(
         shown = _digest(demos.trajectories, Trajectories)
     given = None
     if constraint is not None:
+        # Without its card: dates and paths in it change, and the constraint is the same.
         given = _digest(constraint.with_card({}), LearnedConstraint)
     return {**run, "demonstrations": shown, "constraint": given, "versions": library_versions()}
 

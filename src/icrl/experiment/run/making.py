@@ -52,6 +52,8 @@ def check_method(
             raise InputError(
                 f"no demonstrations ship with {scenario.task.name}: give some with --demos PATH."
             )
+        # Made for their errors alone: a name that is misspelt should be told now, not after the
+        # first forward step.
         select_features(scenario.task, config.features, config.backward.input_clip)
         check_limits(config.backward, config.num_samples, scenario.task.horizon)
 
@@ -75,6 +77,7 @@ def run_method(
     """
     if constraint is not None:
         matched = constraint.for_task(scenario.task)
+        # Who learned the constraint stays in its card; who used it is added.
         kept = replace(matched, card={**matched.card, "transfer": card})
         pressure = pressure_of(matched, method)
         return run_agent(

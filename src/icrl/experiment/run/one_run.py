@@ -23,6 +23,7 @@ from icrl.interrupts import heed_interrupts, uninterrupted
 from icrl.json_files import to_json
 from icrl.methods.learners import Carried, Continuation, Snapshot
 from icrl.rounds import Progress, num_rounds
+from icrl.spans import begin_run, seconds_taken, span
 from icrl.tasks.task import Scenario
 from icrl.types import Scores, Trajectories
 from icrl.versions import library_versions
@@ -40,6 +41,8 @@ def check_run(
     otherwise its rounds."""
     require(spec.seed >= 0, "seed", spec.seed, "an integer >= 0")
     require(spec.episodes >= 1, "episodes", spec.episodes, "an integer >= 1")
+    # Cheap questions first: a directory that is taken is told in milliseconds, a method that does
+    # not fit the task only once that is at hand.
     RunDirectory(directory).check_free(resume)
     check_method(spec.method, scenario, demos, constraint, spec.config)
     return num_rounds(scenario.task, spec.config)
@@ -78,11 +81,14 @@ def _make_run(
     resume: bool,
 ) -> tuple[Scores, Snapshot]:
     """The run itself, in a directory that nobody else writes."""
+    begin_run()
     run = RunDirectory(directory)
     command = "learn"
     if constraint is not None:
         command = "transfer"
     config = {"command": command, **to_json(spec)}
+    # A checkpoint says whose it is by content, not by path: demonstrations that were edited since
+    # would lead the run elsewhere, and it must not go on as if nothing had happened.
     keeper = Keeper(directory, identity(to_json(spec), demos, constraint), display)
     saved = None
     if resume:
@@ -105,6 +111,8 @@ def _make_run(
     expert = None
     if demos is not None:
         expert = demos.trajectories
+    # The last finished round alone: a callback that stops the run in the middle of one leaves this
+    # as the result, and keeping all would grow with the run.
     finished: list[Snapshot] = []
     card = {name: getattr(spec, name) for name in ("method", "task", "seed", "preset")}
     card["config"] = config_digest(to_json(spec.config))
@@ -112,13 +120,18 @@ def _make_run(
     visited = VisitedPairs(expert, seen)
     display.on_start(Started(directory, config, rounds, before))
     display.on_update(Progress(steps_before, rounds))
+    # As if the clock had never stopped: seconds are those of all lives of the run together.
     started = time.perf_counter() - seconds_before
 
     def save(snapshot: Snapshot) -> None:
         heed_interrupts()
+        # For the log alone. The learner that made the snapshot is done with it and never hears of
+        # this.
         truth = _judge_if_known(scenario, snapshot.samples)
         visited.add(snapshot.samples, snapshot.number, snapshot.evidence_weights)
         metrics = _metrics_of(snapshot, time.perf_counter() - started, truth)
+        # Ctrl-C waits here: policy, constraint and the line of metrics are of one round, so that
+        # whoever stops a run can still read it.
         with uninterrupted():
             save_policy(snapshot.policy, directory / POLICY)
             if snapshot.constraint is not None:
@@ -132,6 +145,8 @@ def _make_run(
         keeper.keep(SavedRun(carry, visited.state(), time.perf_counter() - started))
 
     continuation = Continuation(carried, keep)
+    # Checkpoints are written only as often as is cheap, so the newest round may be in memory alone.
+    # Whatever ends the block early writes it first.
     with keeper.at_the_latest():
         try:
             last = run_method(
@@ -153,11 +168,15 @@ def _make_run(
                 ) from stop
             last = finished[0]
         seconds = time.perf_counter() - started
+        # Within the block: a run that is stopped while it is being scored has all its training on
+        # disk.
         played = play_episodes(scenario.task, last.policy, spec.episodes, spec.seed)
     truth = _judge_if_known(scenario, played)
     scores = make_scores(spec, demos, last.steps, truth, seconds)
     details = _beside_the_scores(spec, scenario, demos, last, visited, played, truth)
     run.finish(scores, details)
+    # After the scores, which say that the run is finished: killed in between, it is finished and
+    # has a checkpoint too many, which does no harm.
     remove_checkpoints(directory)
     display.on_end(scores, details)
     return scores, last
@@ -195,11 +214,13 @@ def _metrics_of(snapshot: Snapshot, seconds: float, truth: Truth | None) -> dict
         "seconds": seconds,
         **snapshot.metrics,
     }
+    metrics |= {f"time/{name}": round(taken, 6) for name, taken in seconds_taken().items()}
     if truth is not None:
         metrics |= {f"truth/{name}": value for name, value in truth._asdict().items()}
     return metrics
 
 
+@span("evaluation")
 def _beside_the_scores(
     spec: RunSpec,
     scenario: Scenario,

@@ -13,8 +13,9 @@ from rich.table import Table
 
 from icrl.experiment.directory.run_directory import ERROR, RunDirectory
 from icrl.experiment.engine.engine import Job
+from icrl.experiment.suite.making import Outcome
 from icrl.experiment.suite.statistics import num_collapsed
-from icrl.experiment.suite.suite import Outcome, PlannedRun
+from icrl.experiment.suite.suite import PlannedRun
 from icrl.types import NOMINAL
 from icrl.words import say, shown
 

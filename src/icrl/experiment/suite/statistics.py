@@ -53,6 +53,8 @@ def interquartile_mean(scores: AnyArray) -> FloatArray:
     scores = _checked(scores)
     n = scores.shape[-1]
     edges = np.arange(n + 1)
+    # Each score is a piece of length 1 on [0, n]; its weight is how much of it lies in the middle
+    # half.
     weights = np.clip(np.minimum(edges[1:], 0.75 * n) - np.maximum(edges[:-1], 0.25 * n), 0.0, None)
     return np.asarray(np.sort(scores, axis=-1) @ weights * (2.0 / n))
 

@@ -44,20 +44,9 @@ DEFAULT_SEEDS = 5
 
 def read_suite(path: Path) -> Suite:
     """The suite in a file; every problem is an `InputError` that names the file."""
-    try:
-        content = read_toml(path)
-    except FileNotFoundError as error:
-        raise InputError(
-            f"{path} does not exist: expected a suite in TOML (docs/suites.md)."
-        ) from error
-    except InputError:
-        raise
-    except (ValueError, OSError) as error:
-        raise InputError(f"{path} cannot be read as TOML: {error}") from error
-    try:
-        return _suite(content, path.stem)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+    return read_toml(
+        path, "a suite in TOML (docs/suites.md)", lambda content: _suite(content, path.stem)
+    )
 
 
 def _suite(content: dict[str, Any], stem: str) -> Suite:

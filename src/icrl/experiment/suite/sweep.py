@@ -126,6 +126,7 @@ def run_sweep(sweep: Sweep, demos: Demonstrations, say: Say) -> Any:
     _remember(sweep)
     _split_demos(sweep.directory, demos)
     study = open_study(sweep.directory, sweep.spec.seed)
+    # Counted in the study, not here: other processes may work on the same one.
     enough = optuna.study.MaxTrialsCallback(sweep.trials, states=_done_states())
     stopping = threading.Event()
     errors: list[BaseException] = []
@@ -257,6 +258,8 @@ def _split_demos(directory: Path, demos: Demonstrations) -> None:
     spared = max(1, round(_HELD_OUT_SHARE * count))
     held[np.random.default_rng(0).permutation(count)[:spared]] = True
     train = demos
+    # A single demonstration is both taught and asked about; its share of allowed steps then says
+    # little, but all other parts still count.
     if count > 1:
         train = replace(demos, trajectories=select(demos.trajectories, ~held))
     save_demos(train, directory / _TRAIN)

@@ -69,20 +69,7 @@ class Space(NamedTuple):
 
 def read_space(path: Path) -> Space:
     """Read and check a file; every problem is an `InputError` that names it."""
-    try:
-        content = read_toml(path)
-    except FileNotFoundError as error:
-        raise InputError(
-            f"{path}: there is no such file: expected what to sweep, in TOML."
-        ) from error
-    except InputError:
-        raise
-    except (ValueError, OSError) as error:
-        raise InputError(f"{path} cannot be read as TOML: {error}") from error
-    try:
-        return space_of(content)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+    return read_toml(path, "what to sweep, in TOML", space_of)
 
 
 def space_of(content: dict[str, Any]) -> Space:

@@ -1,0 +1,49 @@
+"""What `benchmarks/chaos.py` counts is of one commit."""
+
+import json
+import random
+from pathlib import Path
+from runpy import run_path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / "benchmarks" / "chaos.py"
+
+
+@pytest.fixture(scope="module")
+def script():
+    return run_path(str(SCRIPT))
+
+
+@pytest.fixture
+def chaos(script, tmp_path):
+    made = script["Chaos"]("lap-grid", random.Random(0), False, True, tmp_path)
+    made.counts.update({"kills": 7, "runs": 2})
+    made.start_up.append(1.5)
+    return made
+
+
+def test_counts_name_their_commit_and_are_gone_on_with(script, chaos, tmp_path):
+    found = script["report"](chaos, 60.0, "python benchmarks/chaos.py")
+    assert found["commit"] == script["commit"]()
+    path = tmp_path / "chaos.json"
+    path.write_text(json.dumps(found))
+    again = script["Chaos"]("lap-grid", random.Random(0), False, True, tmp_path)
+    assert script["go_on"](again, path) == 60.0
+    assert again.counts["kills"] == 7
+    assert again.counts["runs"] == 2
+    assert again.counts["commit"] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "words"),
+    [("commit", "abcdef0", "counts kills at commit abcdef0"), ("kind", "suite", "kills of suite")],
+)
+def test_counts_of_another_commit_or_kind_are_not_added_to(
+    script, chaos, tmp_path, name, other, words
+):
+    found = script["report"](chaos, 60.0, "python benchmarks/chaos.py")
+    path = tmp_path / "chaos.json"
+    path.write_text(json.dumps({**found, name: other}))
+    with pytest.raises(SystemExit, match=words):
+        script["go_on"](chaos, path)
