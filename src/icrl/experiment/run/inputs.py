@@ -1,6 +1,7 @@
 """What a run starts from: a scenario by name, and demonstrations,
 given or shipped, checked against it."""
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,6 +36,9 @@ def open_demos(
     """
     if source is not None and not source.startswith(SHIPPED):
         demos = load_demos(source, columns)
+        # a run is read from other folders, too, than the one it was started in
+        if Path(source).exists():
+            source = os.path.abspath(source)
     elif source is None and scenario.demos is None:
         raise InputError(
             f"no demonstrations ship with {scenario.task.name}: give some with --demos PATH."
