@@ -133,7 +133,11 @@ class SearchWay:
         )
         expected = expected_of(self.demos.trajectories, chance, self.task.horizon)
         return LearnState(
-            training=training, phase=Phase.scout, expected=expected, steps=chance.num_steps
+            training=training,
+            phase=Phase.scout,
+            expected=expected,
+            chance=chance,
+            steps=chance.num_steps,
         )
 
     def budget(self, state: LearnState) -> int:
@@ -404,6 +408,7 @@ class SearchWay:
         """ζ from all evidence so far."""
         assert state.evidence is not None
         assert state.expected is not None
+        assert state.chance is not None
         evidence = state.evidence
         weights = weights_of(evidence, state.expected)
         agents = [scout.agent for scout in state.scouted]
@@ -424,6 +429,7 @@ class SearchWay:
             strength=strength_of(evidence, weights, state.expected),
             newest=np.asarray(evidence.generations == evidence.generations.max()),
             kept_under=kept_under,
+            chance=values_of(self.axes, state.chance, self.task.discrete),
         )
         old = _rule_of(state)
         finding = find_rule(problem, old)

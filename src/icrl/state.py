@@ -46,6 +46,8 @@ class LearnState:
     evidence: Evidence | None = None
     expected: Expected | None = None
     """What demonstrations earn from a like start."""
+    chance: Trajectories | None = None
+    """What an agent does that has learned nothing."""
     scouts: int = 0
     """Scouts that have returned."""
     scouted: tuple[Scout, ...] = ()

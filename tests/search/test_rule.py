@@ -422,3 +422,31 @@ def test_a_small_region_is_found_at_finer_scales_where_agents_can_be_asked():
 
     finding = find_rule(problem._replace(kept_under=kept_under))
     assert [axis.name for axis in finding.rule.axes] == ["east", "north"]
+
+
+def a_place_and_the_way_there():
+    """Nobody shows x > 0.7, and left of it everybody steers up (a > 0.6); agents do neither."""
+    rng = np.random.default_rng(0)
+    shown = []
+    done = []
+    for _ in range(20):
+        shown.append(np.stack([rng.uniform(0, 0.7, 100), rng.uniform(0.6, 1, 100)], axis=1))
+    for _ in range(8):
+        done.append(np.stack([np.linspace(0, 1, 40), rng.uniform(0, 0.4, 40)], axis=1))
+    return shown, done
+
+
+def test_of_two_rules_that_explain_as_much_the_one_that_leaves_chance_alone_is_taken():
+    shown, done = a_place_and_the_way_there()
+    problem = problem_of(numbers("x", "a"), shown, done)
+    # chance hardly gets anywhere, and steers every way
+    rng = np.random.default_rng(1)
+    chance = values([np.stack([rng.uniform(0, 0.3, 50), rng.uniform(0, 1, 50)], axis=1)])
+    by_evidence = find_rule(problem)
+    by_chance = find_rule(problem._replace(chance=chance))
+    assert by_evidence.named(by_evidence.rule.candidate) == "a"
+    assert by_chance.named(by_chance.rule.candidate) == "x"
+    told = {rival["axes"]: rival["by_chance"] for rival in by_chance.card()["rivals"]}
+    assert told["x"] == 0.0
+    # of even choices between 0 and 1, those below about 0.6 are forbidden
+    assert told["a"] == pytest.approx(0.6, abs=0.15)

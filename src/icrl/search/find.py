@@ -34,7 +34,7 @@ _WORTH_A_LOOK = 0.4
 AS_MUCH = 0.75
 """A part of a set of axes that is worth at least this share of what the
 whole is worth stands for it."""
-_NEARLY = 0.05
+NEARLY = 0.05
 """A part of a set of axes that explains less by no more than this explains as much."""
 _NEVER = np.iinfo(np.int64).max
 
@@ -54,6 +54,8 @@ class Candidate(NamedTuple):
     kept: float | None = None
     """Share of what agents earn beyond demonstrations that they keep while they obey a rule over
     these axes; None: not tried."""
+    by_chance: float = 0.0
+    """Share of what chance does that a rule over these axes forbids."""
 
     @property
     def vetoed(self) -> bool:
@@ -64,6 +66,11 @@ class Candidate(NamedTuple):
     def worth(self) -> float:
         """Score, as far as obeying takes away what was to be explained."""
         return self.score * (1.0 - (self.kept or 0.0))
+
+    @property
+    def spared(self) -> float:
+        """Worth, as far as it leaves alone what has nothing to do with the gain."""
+        return self.worth * (1.0 - self.by_chance)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +113,7 @@ def parts_of(whole: Candidate, candidates: list[Candidate]) -> list[Candidate]:
         if set(other.axes) < set(whole.axes)
         and not other.vetoed
         and other.score >= AS_MUCH * whole.worth
-        and other.explained >= whole.explained - _NEARLY
+        and other.explained >= whole.explained - NEARLY
     ]
     return sorted(parts, key=lambda part: (len(part.axes), -part.score))
 

@@ -12,6 +12,7 @@ from icrl.search.find import (
     AS_MUCH,
     FINER_SCALES,
     LEAST,
+    NEARLY,
     Candidate,
     Question,
     find,
@@ -29,6 +30,9 @@ _MOST_KEPT = 0.7
 candidate, there is no rule."""
 _MOST_TRIED = 6
 """Candidates under which agents are asked to act."""
+_RIVALS = 0.6
+"""A candidate that is worth so much of what the best is worth, and explains as much, is a rival:
+the one that forbids less of what chance does is taken."""
 _MOST_FOR_TRIPLES = 14
 """With more axes than this, triples are looked for beside the best pairs alone."""
 _TRIPLE_GAIN = {True: 0.35, False: 0.15}
@@ -106,6 +110,7 @@ class Finding(NamedTuple):
                     "refuted": float(rival.refuted),
                     "vetoed": bool(rival.vetoed),
                     "kept": rival.kept,
+                    "by_chance": rival.by_chance,
                 }
                 for rival in self.rivals
             ],
@@ -134,6 +139,8 @@ class Problem(NamedTuple):
     kept_under: "Callable[[Rule], float] | None" = None
     """Share of what agents earn beyond demonstrations that they keep while they obey a rule,
     without learning anew; None: they cannot be asked."""
+    chance: Values | None = None
+    """What an agent does that has learned nothing."""
 
 
 def find_rule(problem: Problem, old: Rule | None = None) -> Finding:
@@ -211,12 +218,13 @@ def _first_that_matters(
     """
     tried: dict[tuple[int, ...], Rule] = {}
     for candidate in ranked:
-        enough = any(rule.candidate.worth >= candidate.score for rule in tried.values())
-        if not candidate.vetoed and not enough and len(tried) < _MOST_TRIED:
+        best_worth = max((rule.candidate.worth for rule in tried.values()), default=0.0)
+        rival = candidate.score >= _RIVALS * best_worth
+        if not candidate.vetoed and rival and len(tried) < _MOST_TRIED:
             tried[candidate.axes] = _tried(problem, question, candidate)
     if not tried:
         return None, ranked
-    best = max(tried.values(), key=lambda rule: rule.candidate.worth)
+    best = _most_sparing(list(tried.values()))
     for part in parts_of(best.candidate, ranked):
         if part.axes not in tried:
             tried[part.axes] = _tried(problem, question, part)
@@ -230,12 +238,32 @@ def _first_that_matters(
     return best, [first, *(other for other in [*known, *others] if other.axes != first.axes)]
 
 
+def _most_sparing(rules: list[Rule]) -> Rule:
+    """Of the best rule and its rivals, the one that forbids least beside what it explains.
+
+    An expert who keeps a rule acts in certain ways, and a rule over its actions that forbids all
+    other ways explains as much as the rule itself. But it forbids most of what anybody does (Eq. 8
+    has a price for that, too).
+    """
+    best = max(rules, key=lambda rule: rule.candidate.worth).candidate
+    rivals = [
+        rule
+        for rule in rules
+        if rule.candidate.worth >= _RIVALS * best.worth
+        and rule.candidate.explained >= best.explained - NEARLY
+    ]
+    return max(rivals, key=lambda rule: rule.candidate.spared)
+
+
 def _tried(problem: Problem, question: Question, candidate: Candidate) -> Rule:
-    """The wall in the axes of a candidate, and what agents keep under it."""
+    """The wall in the axes of a candidate, what agents keep under it, and what else it forbids."""
     rule = wall_in(problem, candidate, question)
-    if problem.kept_under is None:
-        return rule
-    return rule._replace(candidate=candidate._replace(kept=problem.kept_under(rule)))
+    if problem.chance is not None:
+        inside = depths_of(rule, problem.axes, problem.chance.values) > rule.region.level
+        candidate = candidate._replace(by_chance=float(np.mean(inside)))
+    if problem.kept_under is not None:
+        candidate = candidate._replace(kept=problem.kept_under(rule))
+    return rule._replace(candidate=candidate)
 
 
 def _explains_newest(problem: Problem, rule: Rule) -> bool:

@@ -72,7 +72,12 @@ class Space:
         return _thinned(places[inside], _MOST_NODES)
 
     def edge(self) -> FloatArray:
-        """[m, k]: those of them that have an allowed node beside them along an axis of numbers."""
+        """[m, k]: allowed nodes, within the box of the data, that have a forbidden one beside them
+        along an axis of numbers; thinned.
+
+        The last places that are allowed, not the first that are not: where an axis has few values
+        (cells of a grid) nobody can be in between.
+        """
         region = self.region.with_caution(1.0)
         mask = region.depth > region.level
         beside = np.zeros_like(mask)
@@ -86,10 +91,10 @@ class Space:
                     ends[axis] = slice(0, 1)
                 else:
                     ends[axis] = slice(-1, None)
-                # beyond the grid lies nothing that is known to be allowed
-                moved[tuple(ends)] = True
-                beside |= ~moved
-        places = self._nodes(np.argwhere(mask & beside))
+                # beyond the grid lies nothing that is known to be forbidden
+                moved[tuple(ends)] = False
+                beside |= moved
+        places = self._nodes(np.argwhere(~mask & beside))
         inside = np.all((places > -0.05) & (places < 1.05 + (_APART * 100) * self._names()), axis=1)
         return _thinned(places[inside], _MOST_NODES)
 
