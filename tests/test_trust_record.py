@@ -230,6 +230,10 @@ def test_judges_that_out_earn_or_earn_nothing_count():
     assert check_judges(rule(), DEMOS, judged(earned), False).level is Level.good
     assert check_judges(rule(), DEMOS, judged(1.4 * earned), True).level is Level.bad
     assert check_judges(rule(), DEMOS, judged(1.4 * earned), False).level is Level.care
+    # 0.4 of what demonstrations earn is little beside scouts that earn 1.5 of it beyond them
+    better = rule(scouts_beyond=1.5 * earned)
+    assert check_judges(better, DEMOS, judged(1.4 * earned), True).level is Level.care
+    assert check_judges(better, DEMOS, judged(1.6 * earned), True).level is Level.bad
     poor = check_judges(rule(), DEMOS, judged(0.1 * earned), False)
     assert (poor.level, "forbids too much" in poor.reason) == (Level.care, True)
     assert check_judges(rule(), DEMOS, None, None).level is Level.unknown

@@ -601,6 +601,12 @@ def _told(state: LearnState) -> dict[str, Any]:
     return state.finding.told()
 
 
+def _scouts_beyond(state: LearnState) -> float:
+    """What the best scout earns beyond demonstrations."""
+    assert state.expected is not None
+    return state.best_scout.earned * state.expected.scatter
+
+
 def _card(state: LearnState, shown: Values) -> dict[str, Any]:
     """What the artefact says of how it was found."""
     if state.finding is None:
@@ -608,6 +614,7 @@ def _card(state: LearnState, shown: Values) -> dict[str, Any]:
     return {
         "generations": state.generation,
         "demonstrations": shown.number,
+        "scouts_beyond": _scouts_beyond(state),
         "judged": [{"return": j.mean_return, "forbidden": j.forbidden} for j in state.judged],
         **state.finding.card(),
     }

@@ -17,6 +17,9 @@ from icrl.trust.check import Check, Level
 from icrl.trust.returns import LOWER, MORE, compared, forbids_anything
 
 NAME = "judges"
+STILL = 1 / 3
+"""A judge that earns less than this share of what scouts earn beyond the demonstrations may merely
+be better than the expert; learning takes it for no counter-example either."""
 NOTHING = 0.5
 """A judge that earns less than this share of what the demonstrations earn shows little."""
 
@@ -48,6 +51,18 @@ def judge_of_card(constraint: LearnedConstraint) -> Judged | None:
     if not all(isinstance(number, int | float) and np.isfinite(number) for number in numbers):
         return None
     return Judged(float(told["return"]), float(told["forbidden"]))
+
+
+def _is_much(constraint: LearnedConstraint, beyond: float) -> bool:
+    """What a judge earns beyond the demonstrations is much beside what agents without a rule earn
+    beyond them; so it is where the run did not say."""
+    search = constraint.card.get("search")
+    if not isinstance(search, dict):
+        return True
+    scouts = search.get("scouts_beyond")
+    if not isinstance(scouts, int | float) or not np.isfinite(scouts):
+        return True
+    return bool(beyond >= STILL * scouts)
 
 
 def check_judges(
@@ -83,7 +98,8 @@ def check_judges(
     )
     if judged.steps is not None:
         said += f" after {judged.steps:,} steps of training"
-    if by.share > MORE and by.deviations > 1.0 and elsewhere:
+    beyond = judged.mean_return - float(np.mean(demos.trajectories.returns))
+    if by.share > MORE and by.deviations > 1.0 and elsewhere and _is_much(constraint, beyond):
         reason = f"{said} and goes where no demonstration was: it found a way past ζ that pays"
         return Check(NAME, Level.bad, reason, numbers)
     if by.share > MORE and by.deviations > 1.0:
