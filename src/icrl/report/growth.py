@@ -37,9 +37,13 @@ def growth_table(found: dict[str, list[Point]]) -> Table:
 
 def draw_growth(found: dict[str, list[Point]], path: Path) -> Path:
     """Cost against size on logarithmic scales, one panel for each thing that grows."""
-    with blank_figure((3.0 * len(GROWING), 3.0)) as figure:
-        panels = figure.subplots(1, len(GROWING))
-        for axes, one in zip(panels, GROWING, strict=True):
+    columns = 3
+    rows = -(-len(GROWING) // columns)
+    with blank_figure((3.6 * columns, 3.2 * rows)) as figure:
+        panels = list(figure.subplots(rows, columns).flat)
+        for spare in panels[len(GROWING) :]:
+            spare.set_visible(False)
+        for axes, one in zip(panels, GROWING, strict=False):
             points = found[one.what]
             sizes = [point.size for point in points]
             costs = [point.cpu_seconds for point in points]
@@ -48,9 +52,21 @@ def draw_growth(found: dict[str, list[Point]], path: Path) -> Path:
                 linear = [costs[-1] * size / sizes[-1] for size in sizes]
                 axes.loglog(sizes, linear, linestyle=":", color="#777777", label="linear")
                 axes.set_ylim(min(costs) / 3, max(costs) * 3)
+            axes.set_xticks(sizes, [_short(size) for size in sizes])
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            for each in (axes.xaxis, axes.yaxis):
+                each.set_minor_formatter(lambda *_: "")
             axes.set_xlabel(one.what)
             axes.set_ylabel(one.unit, fontsize=8)
             axes.spines[["top", "right"]].set_visible(False)
         panels[0].legend(frameon=False, fontsize=8)
         save_figure(figure, path, dpi=120)
     return path
+
+
+def _short(size: int) -> str:
+    """1,000 as 1k."""
+    for unit, letter in ((10**6, "M"), (10**3, "k")):
+        if size % unit == 0:
+            return f"{size // unit}{letter}"
+    return f"{size:,}"

@@ -176,10 +176,13 @@ def _heard(process: Any, answers: Any, began: float, directory: Path) -> WholeRu
 
 
 def peak_megabytes() -> float:
-    """Largest resident memory of this process so far."""
-    import resource  # not on every system, and nobody else needs it
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Largest resident memory of this process so far; NaN where the system does not say."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    return float("nan")
 
 
 def _child(learn: Learn, arguments: list[str], threads: int, answers: Any) -> None:
