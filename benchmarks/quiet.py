@@ -9,8 +9,9 @@ under results/bench/ and is added to results/bench/asked.json at once, so that i
 and gone on with (--only). Ratios are of the physics alone in the same minutes.
 
 Whole runs of the Ant are shortened (--ant-steps), or they would take most of an hour. What a run
-pays once (imports, compiling, the search for zeta) then weighs more than it would: a ratio that is
-reached so is reached by the whole run too.
+pays once (imports, compiling) then weighs more than it would, and what comes late (agents behind
+the shield, searches over more evidence) may weigh less: a shortened ratio proves nothing of a whole
+run.
 """
 
 import argparse
