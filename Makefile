@@ -14,7 +14,7 @@ STATE := $(shell $(BIN)/python -c 'import icrl, os, sys; \
 	here = os.path.realpath(icrl.__file__).startswith(os.path.realpath(".") + os.sep); \
 	print("good" if here and "$(WANTED)" in ("", "%d.%d" % sys.version_info[:2]) else "broken")' 2>/dev/null)
 
-.PHONY: help demo test coverage run-coverage test-slow test-extras test-wheels system-browser run-extras test-ray run-ray docs build-docs lint types bench mutants check force
+.PHONY: help demo test coverage run-coverage test-slow test-extras test-wheels system-browser run-extras test-ray run-ray docs build-docs lint types bench bench-all mutants check force
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -78,6 +78,10 @@ types: $(STAMP) ## mypy, strict, on src
 
 bench: $(STAMP) ## training speed over raw simulator speed, on this machine
 	$(BIN)/icrl bench throughput
+
+# Stable-Baselines3 is measured where it is installed (pip install 'icrl[sb3]', PyTorch first: docs/performance.md).
+bench-all: $(STAMP) ## every number that is asked of the speed, beside what is measured (25 minutes, a quiet machine)
+	$(BIN)/python benchmarks/quiet.py
 
 # Small faults are put into a copy of one room, one at a time, and its tests run: those that no test sees are listed.
 ROOM ?= constraint/weights

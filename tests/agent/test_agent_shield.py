@@ -268,3 +268,23 @@ def test_a_shield_that_looks_ahead_never_enters_though_the_policy_pushes_on():
         states = shield.ahead.foretold(states, push)
         assert (states[:, 0] <= 1.0).all()
     assert states[:, 0].min() > 0.5
+
+
+def test_what_is_known_to_be_hopeless_changes_nothing_for_the_others():
+    """The same draws, and the same answer, as where every candidate is tried in vain."""
+
+    def refuses(observations, actions):
+        return (observations[..., 0] > 1.0) | (actions[..., 0] > 0.5)
+
+    seen = np.array([[0.0], [2.0], [0.5], [3.0]], np.float32)
+    pushes = np.array([[0.9, 0.0], [0.8, 0.1], [0.7, -0.2], [0.6, 0.3]], np.float32)
+    found, after = [], []
+    for hopeless in (None, seen[:, 0] > 1.0, np.zeros(4, np.bool_)):
+        rng = np.random.default_rng(3)
+        found.append(nearest_allowed(rng, refuses, seen, pushes, LOW, HIGH, 32, hopeless))
+        after.append(rng.random())
+    assert found[0].found.tolist() == [True, False, True, False]
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.actions, found[0].actions)
+        np.testing.assert_array_equal(other.found, found[0].found)
+    assert len(set(after)) == 1

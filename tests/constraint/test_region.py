@@ -315,3 +315,24 @@ def test_a_constraint_is_a_region_or_a_network():
     params = init_params(np.random.default_rng(0), 2, (3,))
     with pytest.raises(InputError, match="a network, a table or a region"):
         LearnedConstraint(features=features, region=GOOD, params=params)
+
+
+@given(SEEDS, st.integers(1, 3))
+def test_a_region_forbids_where_it_is_deep_and_nowhere_else_to_the_last_bit(seed, num_axes):
+    rng = np.random.default_rng(seed)
+    task = box_task(("x", "y"), ("push",))
+    region = random_region(rng, num_axes, caution=float(rng.uniform()))
+    cost = region_cost(region, [(column,) for column in range(num_axes)], task)
+    seen = rng.uniform(-1, 9, (400, len(task.observation_names))).astype(np.float32)
+    # on the nodes, a hair beside them, and where the wall runs between two
+    for column, axis in enumerate(region.axes[: seen.shape[1]]):
+        near = np.float32(rng.choice(axis.nodes, 100))
+        seen[:100, column] = np.nextafter(near, np.float32(rng.choice([-np.inf, np.inf])))
+        seen[100:150, column] = near[:50]
+        seen[150:152, column] = [-np.inf, np.inf]
+    pushes = rng.uniform(-1, 9, (400, len(task.action_names))).astype(np.float32)
+    beyond = cost.beyond(seen, pushes)
+    np.testing.assert_array_equal(cost.forbids(seen, pushes), beyond > 0)
+    np.testing.assert_array_equal(cost.inside(seen, pushes), np.maximum(beyond, 0.0))
+    stacked = seen.reshape(4, 100, -1), pushes.reshape(4, 100, -1)
+    np.testing.assert_array_equal(cost.forbids(*stacked).ravel(), beyond > 0)

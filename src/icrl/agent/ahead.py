@@ -3,12 +3,13 @@
 NumPy alone; `foresight.py` learns it.
 """
 
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from icrl.agent.normalizer import RunningMoments, normalize, scaling
+from icrl.agent.normalizer import RunningMoments, Scaling, normalize, scaling
 from icrl.types import AnyArray, FloatArray
 
 LAYERS = ("w0", "b0", "w1", "b1", "straight")
@@ -27,7 +28,8 @@ class ActionUnit(NamedTuple):
     scale: FloatArray
 
 
-class Ahead(NamedTuple):
+@dataclass(frozen=True)
+class Ahead:
     """Δs = w x + MLP(x) of x = (s, a), both scaled."""
 
     moments: RunningMoments
@@ -50,34 +52,50 @@ class Ahead(NamedTuple):
 
         Shapes: observations [n, o]; actions [n, a] in the environment's unit, or [n] choices.
         """
-        around = _directions(len(self.spread)) * (_MARGIN * self.spread)  # [k, o]
-        return np.asarray(self.foretold(observations, actions)[None] + around[:, None], np.float32)
+        return np.asarray(self.foretold(observations, actions)[None] + self._around, np.float32)
+
+    @cached_property
+    def _around(self) -> FloatArray:
+        """[k, 1, o]"""
+        around = _directions(len(self.spread)) * (_MARGIN * self.spread)
+        return np.asarray(around[:, None])
+
+    @cached_property
+    def _scaling(self) -> Scaling:
+        """The moments, made ready once for many calls."""
+        return scaling(self.moments)
 
     def foretold(self, observations: FloatArray, actions: AnyArray) -> FloatArray:
         """[n, o]: where a step leads."""
-        inputs = model_inputs(self.moments, self.unit, self.num_actions, observations, actions)
+        given = action_inputs(self.unit, self.num_actions, actions)
+        inputs = np.concatenate([self._scaling.apply(observations), given], axis=1)
         return np.asarray(observations + self.changes(inputs), np.float32)
 
     def kept_up(self, observations: FloatArray, actions: AnyArray, steps: int) -> FloatArray:
         """[steps, n, o]: now, and where the same actions lead if they are kept up."""
         w0, b0, w1, b1, straight = self.layers
         width = observations.shape[1]
-        scale = scaling(self.moments)
+        scale = self._scaling
         given = action_inputs(self.unit, self.num_actions, actions)
         # what does not change from step to step is computed once
         pushed = given @ w0[width:] + b0
         pushed_straight = given @ straight[width:] + b1
         path = np.empty((steps, *observations.shape), np.float32)
         path[0] = observations
+        w0, straight = w0[:width], straight[:width]
+        hidden = np.empty_like(pushed)
+        outputs, others = np.empty_like(pushed_straight), np.empty_like(pushed_straight)
         for step in range(1, steps):
             seen = scale.apply(path[step - 1])
-            hidden = seen @ w0[:width]
+            np.matmul(seen, w0, out=hidden)
             hidden += pushed
             np.maximum(hidden, 0.0, out=hidden)
-            outputs = hidden @ w1
-            outputs += seen @ straight[:width]
+            np.matmul(hidden, w1, out=outputs)
+            outputs += np.matmul(seen, straight, out=others)
             outputs += pushed_straight
-            path[step] = path[step - 1] + (outputs * self.scale + self.centre)
+            outputs *= self.scale
+            outputs += self.centre
+            np.add(path[step - 1], outputs, out=path[step])
         return path
 
     def changes(self, inputs: FloatArray) -> FloatArray:
@@ -86,8 +104,12 @@ class Ahead(NamedTuple):
         hidden = inputs @ w0
         hidden += b0
         np.maximum(hidden, 0.0, out=hidden)
-        outputs = hidden @ w1 + b1 + inputs @ straight
-        return np.asarray(outputs * self.scale + self.centre, np.float32)
+        outputs = hidden @ w1
+        outputs += b1
+        outputs += inputs @ straight
+        outputs *= self.scale
+        outputs += self.centre
+        return outputs
 
 
 def model_inputs(

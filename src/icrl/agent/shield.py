@@ -9,6 +9,7 @@ forbidden, and what would be stopped too late. NumPy only.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ _NUM_ESCAPES = 16
 """Actions tried, beside the probes, where all that are allowed lead to where nothing is."""
 _STEPS_TO_STOP = 8
 """Steps within which an agent that heads for what is forbidden must be able to stop or to turn."""
+_NUMBERS = np.arange(1, _STEPS_TO_STOP)[:, None, None]
 _NARROWEST = 0.03
 """Deviation of the candidates nearest to it, as a share of half the width of the space."""
 _NUM_PROBES = 8
@@ -61,6 +63,9 @@ class Shield:
 
     def forbids(self, observations: FloatArray, actions: AnyArray) -> BoolArray:
         """True where a pair is forbidden; shapes as of a `CostFunction`."""
+        of_cost = getattr(self.cost, "forbids", None)
+        if of_cost is not None:
+            return np.asarray(of_cost(observations, actions))
         return np.asarray(self.beyond(observations, actions) > 0)
 
     def beyond(self, observations: FloatArray, actions: AnyArray) -> FloatArray:
@@ -73,21 +78,29 @@ class Shield:
             return np.asarray(of_cost(observations, actions))
         return np.asarray(self.cost(observations, actions) - FORBIDDEN_ABOVE)
 
+    def _inside(self, observations: FloatArray, actions: AnyArray) -> FloatArray:
+        """`beyond`, and 0 where nothing is forbidden."""
+        of_cost = getattr(self.cost, "inside", None)
+        if of_cost is not None:
+            return np.asarray(of_cost(observations, actions))
+        return np.asarray(np.maximum(self.beyond(observations, actions), 0.0))
+
     def leads_astray(self, observations: FloatArray, actions: AnyArray) -> BoolArray:
         """[n]: an action leads, or nearly leads, to a state in which every action is forbidden."""
         if self.ahead is None or self.probes is None:
             return np.zeros(len(observations), np.bool_)
         following = self.ahead.follows(observations, actions)  # [k, n, o]
-        given = np.broadcast_to(actions, (len(following), *actions.shape))
-        doubtful = self.forbids(following, given)
-        about_states = getattr(self.cost, "about_states_alone", None)
+        doubtful = self.forbids(following, self._for_all(actions, len(following)))
+        about_states = self.about_states_alone
         # of a rule about states alone one action speaks for all
         if doubtful.any() and not about_states:
             doubtful[doubtful] = self._forbids_all(following[doubtful])
         astray = np.asarray(doubtful.any(axis=0))
         if about_states is False:  # a rule about actions leaves others wherever one arrives
             return astray
-        rows = np.flatnonzero(~astray & self._nears(observations, following[0], actions))
+        rows = np.flatnonzero(~astray)
+        if len(rows):
+            rows = rows[self._nears(observations[rows], following[0, rows], actions[rows])]
         if len(rows):
             astray[rows] = ~self._can_go_on(following[0, rows])
         return astray
@@ -96,9 +109,21 @@ class Shield:
         self, observations: FloatArray, following: FloatArray, actions: AnyArray
     ) -> BoolArray:
         """[n]: going on as from here to what follows, what is forbidden would be entered soon."""
-        ahead = np.arange(1, _STEPS_TO_STOP)[:, None, None] * (following - observations)
-        given = np.broadcast_to(actions, (len(ahead), *actions.shape))
-        return np.asarray(self.forbids(following + ahead, given).any(axis=0))
+        ahead = _NUMBERS * (following - observations)
+        ahead += following
+        given = self._for_all(actions, len(ahead))
+        return np.asarray(self.forbids(ahead, given).any(axis=0))
+
+    @cached_property
+    def about_states_alone(self) -> bool | None:
+        """Whether a pair is forbidden does not depend on its action; None: nobody knows."""
+        return getattr(self.cost, "about_states_alone", None)
+
+    def _for_all(self, actions: AnyArray, number: int) -> AnyArray:
+        """[number, n, ...]: the same actions beside so many observations each."""
+        if self.about_states_alone:
+            return actions  # nobody will look at them
+        return np.broadcast_to(actions, (number, *actions.shape))
 
     def _can_go_on(self, observations: FloatArray) -> BoolArray:
         """[n]: there is time to stop or to turn.
@@ -111,8 +136,7 @@ class Shield:
         given = np.concatenate([self.probes] * len(observations))
         seen = np.repeat(observations, number, axis=0)
         path = self.ahead.kept_up(seen, given, _STEPS_TO_STOP)
-        kept = np.broadcast_to(given, (len(path), *given.shape))
-        fine = ~self.forbids(path, kept).any(axis=0)
+        fine = ~self.forbids(path, self._for_all(given, len(path))).any(axis=0)
         return np.asarray(fine.reshape(-1, number).any(axis=1))
 
     def _forbids_all(self, observations: FloatArray) -> BoolArray:
@@ -127,8 +151,7 @@ class Shield:
         """[n]: how far inside what is forbidden an action leads if it is kept up, in all."""
         assert self.ahead is not None
         path = self.ahead.kept_up(observations, actions, _STEPS_TO_STOP + 1)
-        kept = np.broadcast_to(actions, (len(path), *actions.shape))
-        return np.asarray(np.sum(np.maximum(self.beyond(path, kept), 0.0), axis=0))
+        return np.asarray(np.sum(self._inside(path, self._for_all(actions, len(path))), axis=0))
 
     def refuses(self, observations: FloatArray, actions: AnyArray) -> BoolArray:
         """Forbidden, or leading to where everything is; [..., o], [..., a] or [...] choices."""
@@ -159,21 +182,62 @@ def nearest_allowed(
     low: FloatArray,
     high: FloatArray,
     num_candidates: int = NUM_CANDIDATES,
+    hopeless: BoolArray | None = None,
 ) -> Shielded:
     """Of many candidates the nearest allowed one,
     then moved towards the action as far as that is allowed.
 
     Distances are shares of the width of the space, per dimension. Shapes: observations [n, o],
-    actions [n, a], finite low and high [a].
+    actions [n, a], finite low and high [a]; `hopeless` [n]: where nothing is allowed, as is known.
     """
     num, width = len(actions), actions.shape[1]
     half = num_candidates // 2
     anywhere = rng.uniform(low, high, (num, half, width))
-    spread = np.geomspace(_NARROWEST, 1.0, half)[None, :, None] * (high - low) / 2
-    around = actions[:, None] + rng.standard_normal((num, half, width)) * spread
+    directions = rng.standard_normal((num, half, width))
+    if hopeless is None or not hopeless.any():
+        drawn = _Drawn(anywhere, directions)
+        return _nearest_of(drawn, forbids, observations, actions, low, high)
+    # drawn for all, so that what others are given does not depend on who is hopeless
+    chosen = actions.copy()
+    found = np.zeros(num, np.bool_)
+    rows = np.flatnonzero(~hopeless)
+    if len(rows):
+        drawn = _Drawn(anywhere[rows], directions[rows])
+        some = _nearest_of(drawn, forbids, observations[rows], actions[rows], low, high)
+        chosen[rows] = some.actions
+        found[rows] = some.found
+    return Shielded(chosen, found)
+
+
+class _Drawn(NamedTuple):
+    """Where candidates lie."""
+
+    anywhere: FloatArray
+    """[n, half, a]"""
+    directions: FloatArray
+    """[n, half, a]: around the action, standard normal"""
+
+
+@cache
+def _distances(number: int) -> FloatArray:
+    """[number]: how far candidates lie around an action, the nearest first."""
+    return np.geomspace(_NARROWEST, 1.0, number)
+
+
+def _nearest_of(
+    drawn: _Drawn,
+    forbids: Callable[[FloatArray, AnyArray], BoolArray],
+    observations: FloatArray,
+    actions: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+) -> Shielded:
+    num, half, width = drawn.anywhere.shape
+    spread = _distances(half)[None, :, None] * (high - low) / 2
+    around = actions[:, None] + drawn.directions * spread
     # the fullest brake is one of the ends
     ends = np.broadcast_to(np.stack([low, high]), (num, 2, width))
-    candidates = np.concatenate([anywhere, around, ends], axis=1)  # [n, K, a]
+    candidates = np.concatenate([drawn.anywhere, around, ends], axis=1)  # [n, K, a]
     candidates = np.clip(candidates, low, high).astype(actions.dtype)
     distances = np.linalg.norm((candidates - actions[:, None]) / (high - low), axis=-1)
     nearest_first = np.argsort(distances, axis=1)
@@ -225,13 +289,14 @@ def way_back(
     """Where every action leads astray, or is forbidden: the one of some that, kept up, leads back
     soonest or goes least deep; [n, o], [n, a] or [n] -> like the actions."""
     assert shield.probes is not None
-    tried = [actions, *shield.probes]
+    tried = shield.probes
     if actions.ndim == 2:
         low = shield.probes.min(axis=0)
         high = shield.probes.max(axis=0)
-        tried += list(rng.uniform(low, high, (_NUM_ESCAPES, len(low))))
-    given = np.stack([np.broadcast_to(action, actions.shape) for action in tried])
-    given = given.astype(actions.dtype)  # [k, n, a]
+        tried = np.concatenate([tried, rng.uniform(low, high, (_NUM_ESCAPES, len(low)))])
+    given = np.empty((1 + len(tried), *actions.shape), actions.dtype)  # [k, n, a]
+    given[0] = actions
+    given[1:] = tried[:, None]
     seen = np.broadcast_to(observations, (len(given), *observations.shape))
     flat = given.reshape(-1, *actions.shape[1:])
     trespass = shield.trespass(seen.reshape(-1, observations.shape[1]), flat)

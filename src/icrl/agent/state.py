@@ -1,7 +1,6 @@
 """`AgentState`: everything the forward step carries;
 `Policy`: the part of it that acts, in NumPy alone."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -44,7 +43,7 @@ from icrl.agent.shield import (
 from icrl.config import ForwardConfig, Respect
 from icrl.spans import go_on_as
 from icrl.tasks.task import Task
-from icrl.types import AnyArray, BoolArray, CostFunction, FloatArray
+from icrl.types import AnyArray, CostFunction, FloatArray
 
 UNBOUNDED = 1e6
 """A bound of an action space beyond this is none: it only says which floats there are."""
@@ -207,8 +206,7 @@ class Policy:
     ) -> Shielded:
         """Allowed actions in place of refused ones, where there are any;
         if all lead astray, the way back."""
-        number = NUM_CANDIDATES if shield.ahead is None else FEWER_CANDIDATES
-        shielded = self._replaced(rng, shield.refuses, observations, actions, outputs, number)
+        shielded = self._replaced(rng, shield, observations, actions, outputs)
         stuck = np.flatnonzero(~shielded.found)
         if shield.ahead is None or len(stuck) == 0:
             return shielded
@@ -221,19 +219,23 @@ class Policy:
     def _replaced(
         self,
         rng: np.random.Generator,
-        refuses: Callable[[FloatArray, AnyArray], BoolArray],
+        shield: Shield,
         observations: FloatArray,
         actions: AnyArray,
         outputs: FloatArray,
-        num_candidates: int = NUM_CANDIDATES,
     ) -> Shielded:
         """Others in place of actions that are refused."""
+        refuses = shield.refuses
         if isinstance(self.action_space, gym.spaces.Discrete):
             log_probs = log_softmax(outputs.astype(np.float64), np)
             drawing = None if self.greedy else rng
             return redrawn_choices(drawing, refuses, observations, actions, log_probs)
+        hopeless = None
+        if shield.about_states_alone:
+            hopeless = shield.forbids(observations, actions)
+        number = NUM_CANDIDATES if shield.ahead is None else FEWER_CANDIDATES
         low, high = finite_bounds(self.action_space)
-        return nearest_allowed(rng, refuses, observations, actions, low, high, num_candidates)
+        return nearest_allowed(rng, refuses, observations, actions, low, high, number, hopeless)
 
     def to_env(self, actions: AnyArray) -> AnyArray:
         """What the environment is given: continuous actions in its own unit,

@@ -3,14 +3,16 @@ the features of its axes are columns of a task."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from icrl.constraint.chart import LOOK, Chart, make_chart
 from icrl.constraint.features import Features
 from icrl.constraint.learned import LearnedConstraint
 from icrl.constraint.region import Region, RegionAxis
-from icrl.types import AnyArray, CostFunction, FloatArray
+from icrl.types import AnyArray, BoolArray, CostFunction, FloatArray, IntArray
 
 if TYPE_CHECKING:  # a task needs gymnasium, using a learned constraint does not
     from icrl.tasks.task import Task
@@ -63,6 +65,54 @@ class RegionCost:
         Unlike the cost it still tells deep from deeper where ζ is 0, so it shows a way out.
         """
         return np.asarray(self._depths(observations, actions) - self.region.level)
+
+    def forbids(self, observations: AnyArray, actions: AnyArray) -> BoolArray:
+        """True exactly where `beyond` is above 0."""
+        if self._chart is None:
+            return np.asarray(self.beyond(observations, actions) > 0)
+        values = self._values(observations, actions)
+        said = self._chart.look(values)
+        closer = np.flatnonzero(said == LOOK)
+        if len(closer):
+            said.reshape(-1)[closer] = self._beyond_at(values, closer) > 0
+        return said.view(np.bool_)
+
+    def inside(self, observations: AnyArray, actions: AnyArray) -> FloatArray:
+        """`beyond` where it is above 0, else 0."""
+        if self._chart is None:
+            return np.asarray(np.maximum(self.beyond(observations, actions), 0.0))
+        values = self._values(observations, actions)
+        closer = np.flatnonzero(self._chart.look(values))
+        depths = np.zeros(values[0].shape)
+        depths.reshape(-1)[closer] = np.maximum(self._beyond_at(values, closer), 0.0)
+        return depths
+
+    @cached_property
+    def _chart(self) -> Chart | None:
+        """None: its columns are not all numbers."""
+        if self.features.discrete and not self.about_states_alone:
+            return None
+        return make_chart(self.region)
+
+    def _values(self, observations: AnyArray, actions: AnyArray) -> list[FloatArray]:
+        """[...] along each axis, all of them numbers."""
+        values = []
+        for axis in self.region.axes:
+            column = self.features.columns[axis.columns[0]]
+            if column < self.features.num_observations:
+                values.append(np.asarray(observations[..., column], np.float32))
+            else:
+                column -= self.features.num_observations
+                values.append(np.asarray(actions[..., column], np.float32))
+        return values
+
+    def _beyond_at(self, values: list[FloatArray], places: IntArray) -> FloatArray:
+        """`beyond` at some of the places, by their numbers."""
+        along = [
+            axis.places_of(value.reshape(-1)[places])
+            for axis, value in zip(self.region.axes, values, strict=True)
+        ]
+        return self.region.depths_at(along) - self.region.level
 
     def _depths(self, observations: AnyArray, actions: AnyArray) -> FloatArray:
         places = [self._places(axis, observations, actions) for axis in self.region.axes]

@@ -1,4 +1,4 @@
-"""`icrl bench throughput`, `icrl bench run` and `icrl bench checkpoint`."""
+"""`icrl bench throughput`, `icrl bench run`, `icrl bench growth` and `icrl bench checkpoint`."""
 
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from icrl.spans import span
 from icrl.verbs.inputs import as_folder, find_scenario
 from icrl.words import say
 
-_NAMES = ("throughput", "run", "checkpoint")
+_NAMES = ("throughput", "run", "growth", "checkpoint")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +21,8 @@ class BenchArgs:
     """Measure speed against the physics alone, in one run, on a quiet machine."""
 
     name: Positional[str] = "throughput"
-    """What to measure: throughput, run (where the time of a whole run goes),
+    """What to measure: throughput, run (where the time of a whole run goes), growth (what
+    environments, width, demonstrations, features and evidence cost as they get more),
     or checkpoint (what a run spends on not being lost)."""
     task: Positional[str | None] = None
     """Of the run; None: the first of --tasks."""
@@ -37,6 +38,8 @@ class BenchArgs:
     """Whole runs side by side, each with a seed of its own."""
     threads: int = 1
     """Threads of the physics in each of them."""
+    largest: int | None = None
+    """Of growth: no size beyond this; None: all, demonstrations of 10^7 steps among them."""
     cold: tyro.conf.FlagCreatePairsOff[bool] = False
     """The run finds nothing that an earlier one compiled."""
     out: Path | None = None
@@ -53,6 +56,9 @@ def run(arguments: list[str]) -> None:
     out = args.out or Path("results/bench") / f"{args.name}.json"
     if args.name == "checkpoint":
         _bench_checkpoint(args, out, command)
+        return
+    if args.name == "growth":
+        _bench_growth(args, out, command)
         return
     if not args.seconds > 0:
         raise InputError(f"--seconds must be above 0, got {args.seconds}.")
@@ -108,6 +114,28 @@ def _bench_run(args: BenchArgs, command: str) -> None:
         f"{measured.after.steps_per_second:,.0f} after."
     )
     say(console, said)
+    say(console, f"Wrote {out} and {picture}")
+
+
+def _bench_growth(args: BenchArgs, out: Path, command: str) -> None:
+    """Everything that grows, one size at a time."""
+    from rich.console import Console
+
+    from icrl.experiment.bench.growth import measure_growth
+    from icrl.experiment.bench.throughput import machine_facts
+    from icrl.files import make_folder
+    from icrl.json_files import write_json
+    from icrl.report.growth import draw_growth, growth_table
+
+    console = Console()
+    make_folder(out.parent)
+    facts = machine_facts()
+    with console.status("growing"):
+        found = measure_growth(args.largest)
+    points = {what: [point._asdict() for point in own] for what, own in found.items()}
+    write_json(out, {"command": command, "machine": facts, "growth": points})
+    picture = draw_growth(found, out.with_suffix(".png"))
+    console.print(growth_table(found))
     say(console, f"Wrote {out} and {picture}")
 
 

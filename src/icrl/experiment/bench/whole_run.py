@@ -32,6 +32,8 @@ class WholeRun(NamedTuple):
     """CPU seconds of its process."""
     phases: dict[str, float]
     """Wall seconds by phase; they add up to `wall`."""
+    peak_megabytes: float = 0.0
+    """Largest resident memory of its process."""
 
 
 class Alone(NamedTuple):
@@ -157,7 +159,7 @@ def _runs(
 def _heard(process: Any, answers: Any, began: float, directory: Path) -> WholeRun:
     """What a run took, once it is over."""
     try:
-        last, cpu = answers.recv()
+        last, cpu, peak = answers.recv()
     except EOFError:
         process.join()
         raise InputError(
@@ -170,7 +172,17 @@ def _heard(process: Any, answers: Any, began: float, directory: Path) -> WholeRu
     # rounds tell their own time; what came after the last one was told just now
     phases = {name: last[name] + sum(row[f"time/{name}"] for row in rounds) for name in PHASES}
     phases["other"] += wall - sum(phases.values())  # the interpreter, and before the run began
-    return WholeRun(run.scores()["steps"], wall, cpu, phases)
+    return WholeRun(run.scores()["steps"], wall, cpu, phases, peak)
+
+
+def peak_megabytes() -> float:
+    """Largest resident memory of this process so far; NaN where the system does not say."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    return float("nan")
 
 
 def _child(learn: Learn, arguments: list[str], threads: int, answers: Any) -> None:
@@ -178,4 +190,4 @@ def _child(learn: Learn, arguments: list[str], threads: int, answers: Any) -> No
     os.environ["ICRL_THREADS"] = str(threads)
     with open(os.devnull, "w") as nobody, contextlib.redirect_stdout(nobody):
         learn(arguments)
-    answers.send((seconds_taken(), time.process_time()))
+    answers.send((seconds_taken(), time.process_time(), peak_megabytes()))
