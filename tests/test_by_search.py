@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from icrl.agent.training import Training
-from icrl.by_search import SearchWay, _improving, _scouted
+from icrl.by_search import SearchWay
 from icrl.config import Train
 from icrl.demos.fitting import fit_and_check
 from icrl.evidence.gathered import add
 from icrl.presets import default
 from icrl.rounds import Phase
-from icrl.state import LearnState, Scout
 from icrl.tasks.registry import make_scenario
 from small_runs import lap_demos
 
@@ -34,26 +33,6 @@ def handed_out(way):
     scouted = way.sample(begun)
     evidence = add(None, scouted.samples, 0)
     return way._hand_out(dataclasses.replace(scouted, evidence=evidence), "test")
-
-
-def test_who_earns_no_more_for_a_while_gets_no_better():
-    rising = (0.0, 0.5, 1.1, 1.3, 1.5, 1.7, 1.9)
-    assert _improving(rising)
-    assert not _improving((1.5, 1.5, 1.5, 1.55, 1.5))
-    # below one deviation of the demonstrations patience lasts for ten pieces
-    assert _improving((0.2,) * 10)
-    assert not _improving((0.2,) * 11)
-
-
-def test_each_scout_is_kept_at_its_best():
-    state = LearnState(training=None, phase=Phase.scout)
-    state = dataclasses.replace(state, scouted=_scouted(state, Scout("first", 1.0)))
-    state = dataclasses.replace(state, scouted=_scouted(state, Scout("worse", 0.5)))
-    assert [scout.agent for scout in state.scouted] == ["first"]
-    state = dataclasses.replace(state, scouted=_scouted(state, Scout("better", 2.0)), scouts=1)
-    state = dataclasses.replace(state, scouted=_scouted(state, Scout("second", 0.1)))
-    assert [scout.agent for scout in state.scouted] == ["better", "second"]
-    assert state.best_scout == Scout("better", 2.0)
 
 
 def test_a_clone_is_seen_before_it_is_trained_and_only_then(way, handed_out):

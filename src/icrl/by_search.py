@@ -24,40 +24,28 @@ from icrl.agent.rollout import sample_trajectories
 from icrl.agent.state import init_agent, policy_of
 from icrl.agent.training import (
     Goal,
-    Measurement,
     Training,
     first_forbidden,
     judged_training,
-    measure,
     seen_first,
     start_training,
     train_on,
 )
 from icrl.config import LearnConfig, Train
-from icrl.constraint.found import region_constraint
-from icrl.constraint.learned import LearnedConstraint
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
 from icrl.evidence.expected import Expected, expected_of
-from icrl.evidence.gathered import add, scouts_advantage, strength_of, weights_of
+from icrl.evidence.gathered import add, scouts_advantage
+from icrl.finding import Finder, mean_cost, rule_of, told_of
+from icrl.progress import HARDLY, OUT_EARNS, counted, improving, measured, scouted, with_best
 from icrl.rounds import OnProgress, Phase, Round, num_rounds, report_progress
-from icrl.search.axes import make_axes
-from icrl.search.question import Values, values_of
-from icrl.search.rule import Problem, Rule, find_rule
-from icrl.spans import span
 from icrl.state import LearnState, Scout
 from icrl.tasks.task import Task
-from icrl.trajectories import pairs_of
-from icrl.trials import Trials, rule_cost
+from icrl.trials import rule_cost
 from icrl.types import CostFunction, Trajectories
 
 _SCOUTS_SHARE = 0.5
 """Of a run's steps, for all scouts."""
-_IMPROVES = 0.1
-"""A scout that has not earned more by so many deviations of the demonstrations within
-its last few pieces is done."""
-_FEW = 4
-_MORE_IF_POOR = 10
 _JUDGE_SHARES = (0.075, 0.15)
 """Of a run's steps: a fresh agent judges ζ for as long as the longest scout took, within them."""
 _SCOUT_AGAIN = 1 / 3
@@ -79,19 +67,10 @@ _MOST_GENERATIONS = 5
 _RETURNS_AT = 2.0
 """A scout returns once it out-earns demonstrations by so many of their
 deviations, twice in a row."""
-_OUT_EARNS = 1.0
-"""An agent under ζ out-earns demonstrations when its mean advantage is above so
-many of their deviations,"""
-_CLEAR = 0.45
-"""Where nobody can be asked, a rule must explain so much of what little there is to explain."""
 _STILL = 1 / 3
-"""and above this share of what scouts have: below it, it may merely be better than the expert."""
-_AS_CLEARLY = 0.15
+"""An agent under ζ out-earns demonstrations if it does so by this share of what scouts have, too:
+below it, it may merely be better than the expert."""
 _TWICE = 2
-_HARDLY = 0.05
-"""Share of steps that may be forbidden of an agent that missed its goal and is handed out all the
-same, and of a clone that was never trained: as much as the wall forbids of demonstrations that are
-held out."""
 _NEVER = 10**12
 """A scout's learning rate never falls."""
 
@@ -109,19 +88,15 @@ class SearchWay:
         self.demos = demos
         self.config = config
         self.rounds = num_rounds(task, config)
-        self.key_chance, self.key_agents, self.key_rounds, self.key_tries = jax.random.split(key, 4)
+        self.key_chance, self.key_agents, self.key_rounds, key_tries = jax.random.split(key, 4)
         # a piece of training is at least two episodes long: agents must be seen to the end
         batch = config.forward.num_envs * config.forward.rollout_steps
         least = -(-2 * task.horizon // config.forward.rollout_steps) * batch
         self.forward = dataclasses.replace(config.forward, steps=max(config.forward.steps, least))
         self.train_env = task.make_env(config.forward.num_envs)
         self.sample_env = task.make_env(config.num_samples)
-        self.axes = make_axes(
-            task.observation_names, task.action_names, task.one_hot, task.discrete, config.features
-        )
-        self.shown = values_of(self.axes, demos.trajectories, task.discrete)
         self.imitated = shown_steps(demos.trajectories, task)
-        self.trials = Trials(task, config)
+        self.finder = Finder(task, demos, config, key_tries)
 
     def start(self) -> LearnState:
         """What chance earns is the lower end of every yardstick; then the first scout."""
@@ -156,7 +131,7 @@ class SearchWay:
 
     def cost_of(self, state: LearnState) -> CostFunction | None:
         """1 − ζ that the agent of this phase is judged by; None: nothing is forbidden."""
-        rule = _rule_of(state)
+        rule = rule_of(state)
         if state.phase is Phase.scout or rule is None:
             return None
         return rule_cost(rule, self.config.caution, self.task)
@@ -168,7 +143,7 @@ class SearchWay:
         Round a small obstacle a way is found;
         round one that has grown to its full size none would have been.
         """
-        rule = _rule_of(state)
+        rule = rule_of(state)
         grown = state.training.steps / (_GROWS * self.budget(state))
         knows_it = state.training.cloned or state.alone
         if state.phase is Phase.scout or rule is None or grown >= 1.0 or knows_it:
@@ -209,7 +184,7 @@ class SearchWay:
         env = self.sample_env
         if state.phase is Phase.final:
             # from many starts: an agent that is handed out must do well from all of them
-            env = self.trials.env
+            env = self.finder.trials.env
         samples = sample_trajectories(rng, policy, env, self.task.horizon, int(rng.integers(2**31)))
         return dataclasses.replace(
             state,
@@ -237,12 +212,12 @@ class SearchWay:
         """All that scouts do is kept; once enough of them are back, ζ is found."""
         advantages = expected.advantages(samples)
         out_earning = float(np.mean(advantages)) >= _RETURNS_AT
-        training = _counted(state.training, out_earning)
+        training = counted(state.training, out_earning)
         earned = float(np.mean(advantages))
         curve = (*state.curve, earned)
         returns = (
             training.passes >= _TWICE
-            or not _improving(curve)
+            or not improving(curve)
             or training.steps + forward_steps(self.forward) > self.budget(state)
         )
         evidence = add(state.evidence, samples, 0)
@@ -255,22 +230,22 @@ class SearchWay:
             curve=curve,
             scout_steps=max(state.scout_steps, training.steps),
         )
-        state = dataclasses.replace(state, scouted=_scouted(state, Scout(training.agent, earned)))
+        state = dataclasses.replace(state, scouted=scouted(state, Scout(training.agent, earned)))
         if not returns:
             return state
         state = dataclasses.replace(state, scouts=state.scouts + 1, curve=())
         if state.scouts < self.config.scouts and state.steps <= _SCOUTS_SHARE * self.config.steps:
             return self._fresh(state, Phase.scout, f"scout {state.scouts} is back")
-        state = self._found(state)
+        state = self.finder.found(state)
         more = state.scouts < self.config.scouts + _MORE_SCOUTS and self._time_left(state)
         if (
-            _rule_of(state) is None
+            rule_of(state) is None
             and state.finding is not None
             and state.finding.strength < 0.9
             and more
         ):
             return self._fresh(state, Phase.scout, "nothing found so far: one more scout")
-        if _rule_of(state) is None:
+        if rule_of(state) is None:
             return self._hand_out(state, state.why)
         return self._judge(state)
 
@@ -289,9 +264,9 @@ class SearchWay:
         advantages = expected.advantages(permitted)
         assert state.evidence is not None
         unbound = scouts_advantage(state.evidence, expected)
-        out_earning = float(np.mean(advantages)) > max(_OUT_EARNS, _STILL * unbound)
-        training = _counted(state.training, out_earning)
-        done = _measured(samples, permitted, cost, expected)
+        out_earning = float(np.mean(advantages)) > max(OUT_EARNS, _STILL * unbound)
+        training = counted(state.training, out_earning)
+        done = measured(samples, permitted, cost, expected)
         state = dataclasses.replace(
             state, training=training, why="the agent under ζ is being trained"
         )
@@ -308,7 +283,7 @@ class SearchWay:
                 judged=(*state.judged, done),
             )
             before = state.finding
-            state = self._found(state)
+            state = self.finder.found(state)
             if state.finding is before:
                 return self._hand_out(state, state.why)
             return self._judge(state)
@@ -331,13 +306,13 @@ class SearchWay:
         """Train until the agent is feasible and earns what demonstrations earn from like starts."""
         cost = self.cost_of(state)
         permitted = expected.stopped(samples, first_forbidden(samples, cost))
-        done = _measured(samples, permitted, cost, expected)
+        done = measured(samples, permitted, cost, expected)
         most_forbidden = Goal(0.0).most_forbidden
         if state.training.cloned and state.training.steps == 0:
             # it is like one more demonstration: those that are held out lie beyond the wall, too,
             # here and there by a hair
-            done = _measured(samples, samples, cost, expected)
-            most_forbidden = _HARDLY
+            done = measured(samples, samples, cost, expected)
+            most_forbidden = HARDLY
         shortfall = float(np.mean(expected.from_starts(samples))) - max(
             expected.standard_error, _NEAR * expected.way
         )
@@ -345,15 +320,17 @@ class SearchWay:
         if self.config.train is Train.until_expert:
             goal = Goal(shortfall, most_forbidden)
         training = judged_training(state.training, done, goal, self.budget(state), self.forward)
-        state = _with_best(state, training, done)
+        state = with_best(state, training, done)
         found = self._out_earned(state, permitted, expected)
         if found is not None:
             return found
-        next_round = forward_steps(self.forward) + self.trials.env.num_envs * self.task.horizon
+        next_round = (
+            forward_steps(self.forward) + self.finder.trials.env.num_envs * self.task.horizon
+        )
         out_of_steps = state.steps + next_round > self.config.steps
         curve = (*state.curve, float(np.mean(expected.advantages(permitted))))
         state = dataclasses.replace(state, curve=curve)
-        stuck = goal is not None and training.done_at is None and not _improving(curve)
+        stuck = goal is not None and training.done_at is None and not improving(curve)
         if stuck and training.cloned and not out_of_steps:
             return self._go_on_alone(state)
         finished = training.finished or out_of_steps or stuck
@@ -393,75 +370,15 @@ class SearchWay:
         if state.generation >= _MOST_GENERATIONS or state.steps > _LAST_LOOK * self.config.steps:
             return None
         assert state.evidence is not None
-        most = max(_OUT_EARNS, _STILL * scouts_advantage(state.evidence, expected))
-        if _rule_of(state) is None or float(np.mean(expected.advantages(permitted))) <= most:
+        most = max(OUT_EARNS, _STILL * scouts_advantage(state.evidence, expected))
+        if rule_of(state) is None or float(np.mean(expected.advantages(permitted))) <= most:
             return None
         before = state.finding
         evidence = add(state.evidence, permitted, state.generation)
-        found = self._found(dataclasses.replace(state, evidence=evidence))
+        found = self.finder.found(dataclasses.replace(state, evidence=evidence))
         if found.finding is before:
             return None
         return self._hand_out(found, found.why)
-
-    @span("zeta")
-    def _found(self, state: LearnState) -> LearnState:
-        """ζ from all evidence so far."""
-        assert state.evidence is not None
-        assert state.expected is not None
-        assert state.chance is not None
-        evidence = state.evidence
-        weights = weights_of(evidence, state.expected)
-        agents = [scout.agent for scout in state.scouted]
-        if state.acted_as is not Phase.scout:
-            assert state.acted is not None
-            agents.append(state.acted)
-        rng = generator(jax.random.fold_in(self.key_tries, state.number))
-        asked = self.trials.ask(rng, agents, evidence.trajectories, state.expected)
-        kept_under = None
-        if asked.agents:
-            kept_under = asked.kept_under
-        problem = Problem(
-            axes=self.axes,
-            shown=self.shown,
-            done=values_of(self.axes, evidence.trajectories, self.task.discrete),
-            weights=weights,
-            paid=state.expected.paid(evidence.trajectories),
-            strength=strength_of(evidence, weights, state.expected),
-            newest=np.asarray(evidence.generations == evidence.generations.max()),
-            kept_under=kept_under,
-            chance=values_of(self.axes, state.chance, self.task.discrete),
-        )
-        old = _rule_of(state)
-        finding = find_rule(problem, old)
-        why = finding.said
-        clear = finding.rule is not None and (
-            finding.rule.candidate.score * finding.strength >= _CLEAR
-        )
-        if problem.kept_under is None and old is None and not clear:
-            finding = finding._replace(rule=None)
-            why = "no agent out-earns the demonstrations: nothing needs a rule to explain it"
-        if old is not None:
-            assert state.finding is not None
-            why = f"an agent out-earned the demonstrations: {why}"
-            # another rule must explain all evidence nearly as clearly as the old one
-            # explained what there was
-            if (
-                finding.rule is None
-                or finding.rule.candidate.score < old.candidate.score - _AS_CLEARLY
-            ):
-                finding = state.finding
-                why = (
-                    "nothing explains what the agent under ζ does: it may merely be better than "
-                    "the expert"
-                )
-        return dataclasses.replace(
-            state,
-            finding=finding,
-            generation=state.generation + 1,
-            moved=finding is not state.finding,
-            why=why,
-            steps=state.steps + asked.steps,
-        )
 
     def _fresh(self, state: LearnState, phase: Phase, why: str) -> LearnState:
         """The next agent, which knows nothing."""
@@ -501,7 +418,7 @@ class SearchWay:
         assert state.samples is not None
         assert state.forward_info is not None
         assert state.acted is not None
-        constraint = self.constraint_of(state)
+        constraint = self.finder.constraint_of(state)
         return Round(
             number=state.number,
             steps=state.steps,
@@ -512,109 +429,12 @@ class SearchWay:
             samples=state.samples,
             forward_info=state.forward_info,
             constraint_info={
-                "cost_demos": _mean_cost(constraint, self.demos.trajectories),
-                "cost_samples": _mean_cost(constraint, state.samples),
-                **_told(state),
+                "cost_demos": mean_cost(constraint, self.demos.trajectories),
+                "cost_samples": mean_cost(constraint, state.samples),
+                **told_of(state),
             },
             moved=state.moved,
             why=state.why,
             evidence_weights=state.weights,
             greedy=True,
         )
-
-    def constraint_of(self, state: LearnState) -> LearnedConstraint:
-        """ζ as an artefact; where no rule was found, one that forbids nothing."""
-        card: dict[str, Any] = {"search": _card(state, self.shown)}
-        rule = _rule_of(state)
-        if rule is None:
-            return region_constraint(None, (), self.task, card)
-        constraint = region_constraint(
-            rule.region, [axis.columns for axis in rule.axes], self.task, card
-        )
-        return constraint.with_caution(self.config.caution)
-
-
-def _mean_cost(constraint: LearnedConstraint, trajectories: Trajectories) -> float:
-    """Mean of 1 − ζ over real steps."""
-    pairs = pairs_of(trajectories)
-    return float(np.mean(constraint.cost(pairs.observations, pairs.actions)))
-
-
-def _rule_of(state: LearnState) -> Rule | None:
-    if state.finding is None:
-        return None
-    return state.finding.rule
-
-
-def _with_best(state: LearnState, training: Training, done: Measurement) -> LearnState:
-    """The agent that earned most so far, up to what is forbidden, of those that hardly enter it.
-
-    Before there is one, the first.
-    """
-    worth = -np.inf
-    if done.forbidden <= _HARDLY:
-        worth = done.mean_return
-    if state.best is not None and worth <= state.best_return:
-        return state
-    return dataclasses.replace(state, best=training.agent, best_return=worth)
-
-
-def _measured(
-    samples: Trajectories, permitted: Trajectories, cost: CostFunction | None, expected: Expected
-) -> Measurement:
-    """What an agent earned up to what is forbidden, and how much of what it did is."""
-    earned = float(np.mean(expected.returns_of(permitted)))
-    return Measurement(earned, measure(samples, cost).forbidden)
-
-
-def _scouted(state: LearnState, scout: Scout) -> tuple[Scout, ...]:
-    """All scouts, the one that is out as good as it ever was."""
-    back = state.scouted[: state.scouts]
-    out = state.scouted[state.scouts :]
-    if out and out[0].earned >= scout.earned:
-        return state.scouted
-    return (*back, scout)
-
-
-def _counted(training: Training, passed: bool) -> Training:
-    """How often in a row."""
-    passes = 0
-    if passed:
-        passes = training.passes + 1
-    return training._replace(passes=passes)
-
-
-def _improving(curve: tuple[float, ...]) -> bool:
-    """Its last few pieces were better than all before; who does not out-earn yet has more time."""
-    patience = _FEW
-    if max(curve) < _OUT_EARNS:
-        patience = _MORE_IF_POOR
-    if len(curve) <= patience:
-        return True
-    return max(curve[-patience:]) > max(curve[:-patience]) + _IMPROVES
-
-
-def _told(state: LearnState) -> dict[str, Any]:
-    """What metrics tell of ζ."""
-    if state.finding is None:
-        return {}
-    return state.finding.told()
-
-
-def _scouts_beyond(state: LearnState) -> float:
-    """What the best scout earns beyond demonstrations."""
-    assert state.expected is not None
-    return state.best_scout.earned * state.expected.scatter
-
-
-def _card(state: LearnState, shown: Values) -> dict[str, Any]:
-    """What the artefact says of how it was found."""
-    if state.finding is None:
-        return {"phase": state.phase.value}
-    return {
-        "generations": state.generation,
-        "demonstrations": shown.number,
-        "scouts_beyond": _scouts_beyond(state),
-        "judged": [{"return": j.mean_return, "forbidden": j.forbidden} for j in state.judged],
-        **state.finding.card(),
-    }
