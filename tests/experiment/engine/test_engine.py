@@ -1,9 +1,14 @@
-"""Jobs in processes: how they are ended."""
+"""Jobs in processes: how they are ended, and what is done of one that had come to its end."""
+
+from dataclasses import replace
 
 import pytest
 
+from icrl.errors import InputError
 from icrl.experiment.engine import engine
 from icrl.experiment.engine.engine import Job, run_jobs
+from icrl.experiment.engine.worker import make
+from small_runs import tiny_spec
 
 SLEEPER = """
 import pathlib, select, signal, sys, time
@@ -62,3 +67,14 @@ def test_a_job_is_asked_once_to_end(tmp_path, monkeypatch):
 def test_a_job_that_does_not_hear_is_killed(tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "_PATIENCE_SECONDS", 0.1)
     assert interrupted(tmp_path, monkeypatch, "deaf") == "up"
+
+
+def test_a_run_that_is_finished_is_not_made_again(tmp_path):
+    """As when a machine dies after the last byte of a run, and before it could say so."""
+    spec = tiny_spec()
+    make(spec, tmp_path / "run")
+    files = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*")}
+    make(spec, tmp_path / "run")
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*")} == files
+    with pytest.raises(InputError, match="other settings, and nothing was touched: seed"):
+        make(replace(spec, seed=7), tmp_path / "run")
