@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXTRAS := dev
+ALL_EXTRAS := dev,docs,sb3,onnx,pandas,tensorboard,wandb,sweep,ray,browser,notebooks
 
 # A .venv counts as broken when its Python is gone, when it holds another checkout's icrl, or when PYTHON was given
 # and is another version. What is broken is made anew; what is only older than pyproject.toml is brought up to date.
@@ -31,8 +32,8 @@ test-slow: $(STAMP) ## the slow tests: whole learning runs
 	$(BIN)/python -m pytest -n 2 -m slow
 
 # A .venv of its own: make test, and the product, must do without what the extras bring.
-test-extras: system-browser ## tests of what needs extras (SB3, ONNX, loggers, sweeps, notebooks, the site, the page in Chromium), in .venv-extras
-	@$(MAKE) --no-print-directory VENV=.venv-extras EXTRAS=dev,docs,sb3,onnx,pandas,tensorboard,wandb,sweep,ray,browser,notebooks run-extras
+test-extras: system-browser ## tests of what needs extras (SB3, ONNX, loggers, sweeps, Ray, notebooks, the site, the page in Chromium), in .venv-extras
+	@$(MAKE) --no-print-directory VENV=.venv-extras EXTRAS=$(ALL_EXTRAS) run-extras
 
 # The page is looked at in a real browser, which pip does not bring: Debian's, installed where it is missing.
 system-browser:
@@ -43,10 +44,11 @@ system-browser:
 
 run-extras: $(STAMP)
 	$(BIN)/python -m pytest tests/extras --ignore tests/extras/test_ray.py
+	@$(MAKE) --no-print-directory VENV=$(VENV) EXTRAS=$(EXTRAS) run-ray
 
-# By itself: it takes all cores, and minutes.
-test-ray: ## suites on a Ray cluster of three nodes that lose some (minutes), in .venv-extras
-	@$(MAKE) --no-print-directory VENV=.venv-extras EXTRAS=dev,docs,sb3,onnx,pandas,tensorboard,wandb,sweep,ray,browser,notebooks run-ray
+# In a process of its own: Ray takes all cores, and reads its settings when it is imported.
+test-ray: ## of test-extras, only suites on a Ray cluster of three nodes that lose two (minutes)
+	@$(MAKE) --no-print-directory VENV=.venv-extras EXTRAS=$(ALL_EXTRAS) run-ray
 
 run-ray: $(STAMP)
 	$(BIN)/python -m pytest tests/extras/test_ray.py

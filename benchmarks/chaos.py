@@ -6,7 +6,7 @@ results/reliability/chaos-lap-grid.json` (kinds: lap-grid, half-cheetah, suite).
 a process: `icrl learn TASK ... --out DIR`, then `icrl learn --resume DIR` until it ends by itself.
 
 It is sent SIGKILL, SIGTERM or SIGINT, half of the times at any moment, else soon after it has
-finished a round; of a suite, the suite itself or one of its workers.
+finished a round; of a suite (`chaos-suite.toml`), the suite itself or one of its workers.
 
 After every life the directory must be readable; in the end every byte of constraint, policy,
 metrics and scores (but for seconds) must be that of the undisturbed run. With `--fork` a life
@@ -89,7 +89,7 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
         ),
     ],
 }
-SUITE = ("suite", "lap-grid", "--only", "icrl", "nominal", "--seeds=1", "--steps=50000", "--jobs=2")
+SUITE = ("suite", str(Path(__file__).with_name("chaos-suite.toml")), "--jobs=2")
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 CODES = {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}
 MOST_LIVES = 60

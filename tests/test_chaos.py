@@ -7,6 +7,9 @@ from runpy import run_path
 
 import pytest
 
+from icrl.experiment.suite.suite import expand
+from icrl.experiment.suite.suites import find_suite
+
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "chaos.py"
 
 
@@ -47,3 +50,14 @@ def test_counts_of_another_commit_or_kind_are_not_added_to(
     path.write_text(json.dumps({**found, name: other}))
     with pytest.raises(SystemExit, match=words):
         script["go_on"](chaos, path)
+
+
+def test_the_suite_that_is_killed_has_every_way_to_learn(script, tmp_path):
+    words = script["SUITE"]
+    runs = expand(find_suite(words[1]), tmp_path)
+    assert [(run.spec.label, run.spec.method, run.spec.config.scouts) for run in runs][:2] == [
+        ("search", "icrl", 1),
+        ("gradient", "icrl", 0),
+    ]
+    assert [run.spec.method for run in runs][2:] == ["gail-constraint", "nominal"]
+    assert all(run.spec.config.steps <= 40_000 for run in runs)  # seconds each

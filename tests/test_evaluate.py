@@ -30,6 +30,7 @@ from icrl.evaluate import (
     play_episodes,
     violations_of,
 )
+from icrl.spans import seconds_taken
 from icrl.tasks.lap_grid import LapGridEnv, lap_grid
 from icrl.tasks.task import Scenario
 from icrl.types import Pairs, Trajectories
@@ -292,3 +293,14 @@ def test_a_cost_that_is_the_probability_is_calibrated(seed):
     rng = np.random.default_rng(seed)
     cost = rng.random(20_000)
     assert calibration(cost, rng.random(20_000) < cost).error < 0.03
+
+
+def test_the_time_of_playing_and_of_judging_is_that_of_evaluation():
+    seconds_taken()
+    played = play_episodes(lap_grid().task, lap_policy([100.0, -100.0]), 2, 0)
+    playing = seconds_taken()
+    judge(lap_grid(), played)
+    judging = seconds_taken()
+    assert playing["evaluation"] > 0
+    assert playing["sampling"] == 0  # what is done within an evaluation is its own
+    assert judging["evaluation"] > 0

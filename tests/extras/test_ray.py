@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 import time
+from _thread import interrupt_main
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 
@@ -30,8 +31,10 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 SEEDS = 6
-PATIENCE = 3600.0
-"""Seconds: on a machine that others keep busy, too."""
+PATIENCE = 1200.0
+"""Seconds that one test may take, ten times what it does alone: others may keep the cores busy."""
+STARTS = 3
+"""How often Ray may try to start its own processes."""
 
 
 def short(config):
@@ -104,21 +107,47 @@ def tell_raylets_their_port(folder):
     services.RAYLET_EXECUTABLE = str(script)
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """A head and two nodes, a core each."""
-    head = {"num_cpus": 1, "include_dashboard": False, **free_ports()}
+def started_cluster():
+    """A head and two nodes, a core each. That Ray comes up is not what is tested here: on a busy
+    machine it may be tried again."""
     from ray.cluster_utils import Cluster
 
+    for number in range(STARTS):
+        made = Cluster(initialize_head=False)
+        try:
+            # `wait` has 30 seconds
+            made.add_node(wait=False, num_cpus=1, include_dashboard=False, **free_ports())
+            made.nodes_to_die = [
+                made.add_node(wait=False, num_cpus=1, **free_ports()) for _ in range(2)
+            ]
+            made.wait_for_nodes(timeout=PATIENCE / STARTS)
+            ray.init(address=made.address, log_to_driver=False, logging_level="error")
+            return made
+        except Exception:
+            ray.shutdown()
+            made.shutdown()
+            if number == STARTS - 1:
+                raise
+    raise AssertionError
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
     tell_raylets_their_port(tmp_path_factory.mktemp("bin"))
-    made = Cluster(initialize_head=False)
-    made.add_node(wait=False, **head)  # `wait` has 30 seconds
-    made.nodes_to_die = [made.add_node(wait=False, num_cpus=1, **free_ports()) for _ in range(2)]
-    made.wait_for_nodes(timeout=PATIENCE)
-    ray.init(address=made.address, log_to_driver=False, logging_level="error")
+    made = started_cluster()
     yield made
     ray.shutdown()
     made.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def in_time():
+    """A test that hangs ends, as with Ctrl-C, and says where."""
+    timer = threading.Timer(PATIENCE, interrupt_main)
+    timer.daemon = True
+    timer.start()
+    yield
+    timer.cancel()
 
 
 def content(directory):
@@ -152,17 +181,19 @@ def test_twelve_runs_outlive_two_nodes(cluster, tmp_path):
     removed = []
 
     def remove_nodes():
-        """A node dies when runs have checkpoints to lose,
-        and another one after more runs are finished."""
+        """A node dies when two of three runs have checkpoints to lose,
+        and another one, of two, after more runs are finished."""
         for number, node in enumerate(list(cluster.nodes_to_die)):
             wait_until(
                 lambda n=number: sum(RunDirectory(run.directory).finished for run in runs) >= 3 * n
             )
-            wait_until(lambda: sum(bool(checkpoints(run.directory)) for run in runs) >= 2)
+            wait_until(
+                lambda n=number: sum(bool(checkpoints(run.directory)) for run in runs) >= 2 - n
+            )
             cluster.remove_node(node, allow_graceful=False)
             removed.append(node)
 
-    reaper = threading.Thread(target=remove_nodes)
+    reaper = threading.Thread(target=remove_nodes, daemon=True)
     reaper.start()
     watch = Watch()
     outcome = run_suite(

@@ -3,9 +3,11 @@ dead one holds nothing."""
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +18,7 @@ from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.experiment.run.one_run import run_learning
 from icrl.experiment.suite.making import make_ready
 from icrl.experiment.suite.suite import PlannedRun
+from icrl.interrupts import remembered_interrupts
 from icrl.tasks.lap_grid import lap_grid
 from small_runs import TINY_FLAGS, Quiet, lap_demos, tiny_spec
 
@@ -95,3 +98,22 @@ def test_a_lock_is_let_go_of_when_the_work_fails(tmp_path):
     with pytest.raises(RuntimeError, match="work"), only_one(tmp_path):
         raise RuntimeError("work")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_signal_does_not_keep_a_run_from_letting_go_of_its_lock(tmp_path, monkeypatch):
+    unlink = Path.unlink
+
+    def unlink_and_be_asked_again(path):
+        monkeypatch.setattr(Path, "unlink", unlink)
+        signal.raise_signal(signal.SIGTERM)
+        path.unlink()
+
+    def work():
+        monkeypatch.setattr(Path, "unlink", unlink_and_be_asked_again)
+        signal.raise_signal(signal.SIGTERM)
+
+    with remembered_interrupts(), pytest.raises(KeyboardInterrupt), only_one(tmp_path):
+        work()
+    assert list(tmp_path.iterdir()) == []
+    with only_one(tmp_path):  # and it is nobody's
+        assert (tmp_path / LOCK).exists()

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from icrl.experiment.run import keeping
 from icrl.experiment.run.callbacks import Callback
 from icrl.experiment.run.loggers import CsvLogger
 from icrl.experiment.run.one_run import run_learning
+from icrl.interrupts import remembered_interrupts
 from icrl.tasks.lap_grid import lap_grid
 from small_runs import FORWARD, ROUND, TINY, lap_demos, tiny_spec
 
@@ -320,3 +322,23 @@ def test_free_memory_goes_back_to_the_system_with_every_checkpoint(tmp_path, mon
     monkeypatch.setattr(keeping, "give_back", lambda: given.append(True))
     make(spec_of("nominal"), tmp_path / "run")
     assert len(given) == ROUNDS
+
+
+def test_a_second_signal_does_not_lose_the_last_round(tmp_path, monkeypatch):
+    """Both come while the second round is in memory alone."""
+    write = keeping.Keeper.write
+    monkeypatch.setattr(keeping.Keeper, "keep", lambda keeper, saved: remember(keeper, saved))
+
+    def remember(keeper, saved):
+        keeper.pending = saved
+        if saved.carried.number == 1:
+            signal.raise_signal(signal.SIGTERM)
+
+    def write_and_be_asked_again(keeper):
+        signal.raise_signal(signal.SIGTERM)
+        write(keeper)
+
+    monkeypatch.setattr(keeping.Keeper, "write", write_and_be_asked_again)
+    with remembered_interrupts(), pytest.raises(KeyboardInterrupt):
+        make(spec_of("nominal"), tmp_path / "run")
+    assert [path.name for path in checkpoints(tmp_path / "run")] == ["round-000001.safetensors"]

@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 
 from icrl.errors import InputError
 from icrl.files import MOST_JSON_BYTES, not_written, read_bytes, write_whole
+from icrl.interrupts import uninterrupted
 
 LOCK = ".lock"
 HOLDER = ".lock-holder.json"
@@ -38,12 +39,14 @@ def only_one(directory: Path) -> Iterator[None]:
         write_whole(directory / HOLDER, json.dumps(who).encode())
         yield
     finally:
-        # While the lock is still held: a process that waits for the old file finds that it is
-        # gone, and starts over.
-        for name in (HOLDER, LOCK):
-            with suppress(OSError):
-                (directory / name).unlink()
-        lock.release()
+        # A second signal waits: the first one is often followed by another.
+        with uninterrupted():
+            # While the lock is still held: a process that waits for the old file finds that it is
+            # gone, and starts over.
+            for name in (HOLDER, LOCK):
+                with suppress(OSError):
+                    (directory / name).unlink()
+            lock.release()
 
 
 def require_unlocked(directory: Path) -> None:

@@ -156,7 +156,6 @@ def end_processes(processes: list[subprocess.Popen[bytes]]) -> None:
     """End them in order, or, after a while, at once."""
     for process in processes:
         process.terminate()
-        close_lifeline(process)
     # One deadline for all: each has the same seconds to save its round, not one after the other.
     deadline = time.monotonic() + _PATIENCE_SECONDS
     for process in processes:
@@ -165,3 +164,6 @@ def end_processes(processes: list[subprocess.Popen[bytes]]) -> None:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        # Only now: a worker that finds its lifeline closed takes its parent for dead, and ends
+        # itself sooner than it would have to.
+        close_lifeline(process)

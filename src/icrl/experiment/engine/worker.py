@@ -13,12 +13,13 @@ import time
 from pathlib import Path
 
 from icrl.experiment.directory.provenance import open_constraint
+from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.experiment.directory.spec import RunSpec, spec_from_json
 
 # shows nothing: the parent reads the run directory
 from icrl.experiment.run.callbacks import Callback
 from icrl.experiment.run.inputs import open_demos_if_any
-from icrl.experiment.run.one_run import run_learning
+from icrl.experiment.run.one_run import require_same_settings, run_learning
 from icrl.interrupts import interrupted_by, leave_at_once, remembered_interrupts
 from icrl.methods.registry import open_method
 from icrl.tasks.registry import make_scenario
@@ -43,6 +44,12 @@ def main() -> None:
 
 def make(spec: RunSpec, directory: Path) -> None:
     """The run of a spec, from wherever its directory says it was."""
+    run = RunDirectory(directory)
+    if run.finished:
+        # A machine may die after the last byte of a run, and before it could say so: its job is
+        # tried again, and nothing is left to do.
+        require_same_settings(run, spec)
+        return
     open_method(spec.method)
     scenario = make_scenario(spec.task, spec.env)
     demos, _ = open_demos_if_any(spec.demos, scenario, spec.columns)

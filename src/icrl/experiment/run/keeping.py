@@ -98,7 +98,8 @@ class Keeper:
         try:
             yield
         except BaseException:
-            with suppress(NotWritten):  # what ends the run is worth more words than this
+            # What ends the run is worth more words than a full disk; a second signal waits.
+            with suppress(NotWritten), uninterrupted():
                 self.write()
             raise
 
