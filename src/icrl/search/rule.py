@@ -33,6 +33,8 @@ _MOST_TRIED = 6
 _RIVALS = 0.6
 """A candidate that is worth so much of what the best is worth, and explains as much, is a rival:
 the one that forbids less of what chance does is taken."""
+_HALF_WAY = 0.5
+"""From demonstrations to the evidence: what chance does there is plainly forbidden."""
 _MOST_FOR_TRIPLES = 14
 """With more axes than this, triples are looked for beside the best pairs alone."""
 _TRIPLE_GAIN = {True: 0.35, False: 0.15}
@@ -259,8 +261,11 @@ def _tried(problem: Problem, question: Question, candidate: Candidate) -> Rule:
     """The wall in the axes of a candidate, what agents keep under it, and what else it forbids."""
     rule = wall_in(problem, candidate, question)
     if problem.chance is not None:
-        inside = depths_of(rule, problem.axes, problem.chance.values) > rule.region.level
-        candidate = candidate._replace(by_chance=float(np.mean(inside)))
+        # Half-way to the evidence: demonstrations may end where chance begins (a wall at the
+        # start), and what it does beyond them by a hair tells nothing.
+        depths = depths_of(rule, problem.axes, problem.chance.values)
+        least = max(rule.region.level, _HALF_WAY * rule.region.evidence_depth)
+        candidate = candidate._replace(by_chance=float(np.mean(depths > least)))
     if problem.kept_under is not None:
         candidate = candidate._replace(kept=problem.kept_under(rule))
     return rule._replace(candidate=candidate)
