@@ -21,6 +21,7 @@ from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, SCORES
 from icrl.json_files import read_json, write_json
 from icrl.methods.icrl import ICRL
 from icrl.methods.registry import METHODS, preset
+from icrl.versions import PACKAGE
 
 MOST_SECONDS = 20.0
 """For the report of a suite of 30 runs: the budget."""
@@ -116,7 +117,7 @@ def _make(
 
 def _icrl(arguments: list[str]) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "icrl", *arguments], capture_output=True, text=True, check=False
+        [sys.executable, "-m", PACKAGE, *arguments], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         raise InputError(
