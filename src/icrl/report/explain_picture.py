@@ -82,6 +82,8 @@ def _draw_map(axes: Any, part: RegionMap, reading: Reading) -> None:
         (part.forbidden, _CAUTION, "forbidden out of caution"),
         (part.without_caution, _RULE, "forbidden with no caution, too"),
     ):
+        # As colours of its own, transparent elsewhere: two masks and the points show through each
+        # other.
         shade = np.zeros((*mask.shape, 4))
         shade[mask] = (*(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)), 0.55)
         axes.imshow(shade, extent=extent, origin="lower", aspect="auto", interpolation="nearest")

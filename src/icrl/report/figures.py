@@ -285,6 +285,8 @@ def figure_file(path: Path, size: tuple[float, float]) -> Iterator[Any]:
     layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
     with blank_figure(size, _STYLE, layout) as figure:
         yield figure
+        # Without dates and versions: committed figures change when results do, and at no other
+        # time.
         save_figure(figure, path.with_suffix(".png"), dpi=180, metadata={"Software": None})
         save_figure(
             figure,

@@ -39,6 +39,7 @@ def zeta_views(
         g.label: [load_constraint(run.directory / CONSTRAINT) for run in runs[g.label]]
         for g in shown
     }
+    # Played anew by the policy that was kept: the record of a run holds its early agents, too.
     agents = {g.label: [episodes_of(run, scenario) for run in runs[g.label]] for g in shown}
     visited = [expert, *(agent for group in shown for agent in agents[group.label])]
     x = _axis(
