@@ -96,6 +96,7 @@ def script_demos(name: str, episodes: int, seed: int) -> Demonstrations:
     env_seeds: list[int] = []
     played = 0
     while len(env_seeds) < episodes:
+        # A script that seldom keeps its rule would be played for ever.
         if played > 20 * episodes:
             raise InputError(
                 f"the scripted expert of {name} kept its rule in {len(env_seeds)} of {played} "

@@ -116,6 +116,8 @@ def _make(
 
 
 def _icrl(arguments: list[str]) -> None:
+    # A process of its own, as a user starts it: imports count, and nothing is left in memory from
+    # the runs that were made just before.
     done = subprocess.run(
         [sys.executable, "-m", PACKAGE, *arguments], capture_output=True, text=True, check=False
     )
