@@ -203,41 +203,23 @@ def _too_far_left(observations: Any, actions: Any) -> Any:
 
 def mountain_car_demos(task: Any, episodes: int = 20) -> Any:
     """A script that pumps energy, pushes with its motion, and turns round before -0.8."""
-    from icrl.types import Trajectories
+    from icrl.demos.scripted import play
 
-    env = task.make_env(episodes)
-    seen, _ = env.reset(seed=0)
     rng = np.random.default_rng(0)
     margins = rng.uniform(0.02, 0.07, episodes)
     pushes = rng.uniform(0.85, 1.0, episodes)
-    observations, actions, rewards = [], [], []
-    lengths = np.full(episodes, task.horizon)
-    over = np.zeros(episodes, np.bool_)
-    for step in range(task.horizon):
+
+    def choose(seen: Any, _: int) -> Any:
         place, speed = seen[:, 0], seen[:, 1]
         push = np.where(speed >= 0, pushes, -pushes)
         # where it would roll on to -0.8 if it stopped pushing now, it brakes
         reach = place - 650.0 * speed**2 * (speed < 0)
         push = np.where((speed < 0) & (reach < -0.8 + margins), pushes, push)
-        chosen = push[:, None].astype(np.float32)
-        observations.append(seen)
-        actions.append(chosen)
-        seen, reward, terminated, truncated, _ = env.step(chosen)
-        rewards.append(np.where(over, 0.0, reward))
-        ended = np.asarray(terminated | truncated)
-        lengths[ended & ~over] = step + 1
-        over |= ended
-        if over.all():
-            break
-        if ended.any():
-            seen, _ = env.reset(options={"reset_mask": ended})
-    longest = int(lengths.max())
-    return Trajectories(
-        observations=np.stack(observations, axis=1)[:, :longest],
-        actions=np.stack(actions, axis=1)[:, :longest],
-        rewards=np.stack(rewards, axis=1)[:, :longest].astype(np.float32),
-        lengths=lengths,
-    )
+        return push[:, None].astype(np.float32)
+
+    env = task.make_env(episodes)
+    seen, _ = env.reset(seed=0)
+    return play(env, task.horizon, seen, choose)
 
 
 def table(cells: list[dict[str, Any]]) -> str:

@@ -17,6 +17,14 @@ BACKWARD = BackwardConfig(updates=5, hidden=(8,))
 ROUND = 512 + 2 * 200
 """Environment steps of a round: training, and two sampled laps."""
 TINY = plain_learn(steps=2 * ROUND, num_samples=2, forward=FORWARD, backward=BACKWARD)
+SEARCHING = replace(
+    TINY,
+    steps=30_000,
+    num_samples=6,
+    scouts=2,
+    forward=replace(TINY.forward, steps=256, learning_rate=1e-3, shield=True),
+)
+"""Of a kind with the default: small pieces of training."""
 
 _FLAGS = {
     "num-samples": 2,

@@ -24,22 +24,6 @@ def _elsewhere(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
 
 
-@pytest.fixture
-def refused(capsys):
-    """Run `icrl` with these words: it must end with code 2;
-    what it said on standard error, in one line."""
-
-    def run(*words):
-        with pytest.raises(SystemExit) as caught:
-            main(words)
-        said = capsys.readouterr()
-        assert caught.value.code == 2
-        assert "Traceback" not in said.err + said.out
-        return re.sub(r"[\s│]+", " ", said.err + said.out)
-
-    return run
-
-
 def test_help_is_light():
     code = (
         "import sys; from icrl.cli import main; main(['--help']); print(sorted({'jax', "

@@ -57,7 +57,6 @@ OUT_OF_RANGE = [
     (LearnConfig, "caution", 1.5),
     (LearnConfig, "restart_above", -0.1),
     (ForwardConfig, "learning_rate_end", 1.5),
-    (ForwardConfig, "noise_memory", 1.0),
     (LearnConfig, "steps", 0),
     (LearnConfig, "num_samples", 0),
     (LearnConfig, "features", ()),

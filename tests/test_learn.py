@@ -16,7 +16,7 @@ from icrl.methods.learners import learn_constraint, learner_of
 from icrl.methods.registry import find_method, preset
 from icrl.rounds import Phase, num_rounds
 from icrl.tasks.lap_grid import lap_grid
-from small_runs import ROUND, TINY, Counter, lap_demos
+from small_runs import ROUND, SEARCHING, TINY, Counter, lap_demos
 
 TASK = lap_grid().task
 
@@ -67,16 +67,6 @@ def test_every_round_and_every_update_is_reported():
         (ROUND + 512, 2),
     ]
     assert all(r.samples.num_trajectories == 2 and r.samples.num_steps == 400 for r in rounds)
-
-
-SEARCHING = replace(
-    TINY,
-    steps=30_000,
-    num_samples=6,
-    scouts=2,
-    forward=replace(TINY.forward, steps=256, learning_rate=1e-3, shield=True),
-)
-"""Of a kind with the default: small pieces of training."""
 
 
 @pytest.fixture(scope="module")

@@ -59,7 +59,6 @@ def test_the_paper_preset_is_the_papers_algorithm():
         assert config.scouts == 0
         assert config.backward.learning_rate_decay == 1.0
         assert not config.forward.shield
-        assert config.forward.noise_memory == 0.0
 
 
 # The commands of the README of the authors' code, flag by flag (or the default of a flag):

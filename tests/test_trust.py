@@ -26,7 +26,7 @@ from icrl.trust.of_run import judge_run, siblings
 from icrl.trust.refit import find_refit
 from icrl.types import Pairs
 from plain_settings import plain_learn
-from small_runs import TINY, Quiet, lap_demos, tiny_spec
+from small_runs import SEARCHING, Quiet, lap_demos, tiny_spec
 from walls import linear_constraint, wall, wall_run
 
 CHEETAH = "half-cheetah-wall"
@@ -290,15 +290,6 @@ def test_several_demonstrations_are_held_out_in_turn(tmp_path):
         held_out.numbers.get("episodes") == 4 and done[-1] == (5, 5)
     ) or "cannot be fitted again" in held_out.reason
     assert verdict.checks[-1].level is Level.unknown
-
-
-SEARCHING = replace(
-    TINY,
-    steps=30_000,
-    num_samples=6,
-    scouts=2,
-    forward=replace(TINY.forward, steps=256, learning_rate=1e-3, shield=True),
-)
 
 
 @pytest.fixture(scope="module")

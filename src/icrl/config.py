@@ -163,11 +163,6 @@ class ForwardConfig:
     """Hidden units of the policy and of each critic."""
     initial_log_std: float = -0.5
     """Initial log standard deviation of continuous actions."""
-    final_log_std: float | None = None
-    """The noise of continuous actions is cut down evenly to this; None: as the policy learns it."""
-    noise_memory: float = 0.0
-    """Correlation of the noise of continuous actions from one step of training to the next:
-    with it, agents stray far enough to find ways round what is forbidden."""
     normalize_observations: bool = True
     """Networks see observations scaled by their running mean and deviation."""
     normalize_rewards: bool = True
@@ -208,12 +203,6 @@ class ForwardConfig:
         require(0 < self.falling <= 1, "forward.falling", self.falling, "a number in (0, 1]")
         require(self.tail >= 1, "forward.tail", self.tail, "an integer >= 1")
         require(self.pull >= 1, "forward.pull", self.pull, "an integer >= 1")
-        require(
-            0 <= self.noise_memory < 1,
-            "forward.noise_memory",
-            self.noise_memory,
-            "a number in [0, 1)",
-        )
         for name in ("learning_rate", "adam_epsilon", "clip", "max_gradient_norm"):
             require(getattr(self, name) > 0, f"forward.{name}", getattr(self, name), "a number > 0")
         for name in ("entropy_bonus", "value_weight"):

@@ -39,7 +39,6 @@ class _Sizes:
     learning_rate: float = 3e-4
     gae_lambda: float = 0.95
     initial_log_std: float = 0.0
-    noise_memory: float = 0.0
     cut_is_end: bool = False
 
 
@@ -128,7 +127,6 @@ def default(task: str) -> LearnConfig:
             learning_rate_end=0.0,
             gae_lambda=sizes.gae_lambda,
             initial_log_std=sizes.initial_log_std,
-            noise_memory=sizes.noise_memory,
             cut_is_end=sizes.cut_is_end,
             respect=Respect.terminate,
             shield=True,

@@ -21,7 +21,11 @@ _MARKDOWN = re.compile(r"([\\`*_\[\]|~])")
 def printable(text: object) -> str:
     """The same text with control characters spelt out: \\x1b in place of the escape that
     a terminal would obey; the end of a line and tabs stay."""
-    return "".join(_spelt(letter) for letter in str(text))
+    words = str(text)
+    # Nearly all are: asked at once, a picture of a megabyte in a page costs nothing.
+    if words.isprintable():
+        return words
+    return "".join(_spelt(letter) for letter in words)
 
 
 def _spelt(letter: str) -> str:

@@ -140,11 +140,6 @@ def test_critics_alone_leave_the_policy_as_it_is():
     assert np.abs(before["critic_w"] - after["critic_w"]).max() > 0
 
 
-def test_noise_is_cut_down_to_what_the_pace_says():
-    agent, _ = run(worlds.push_reward(), pace=lambda _: Pace(most_log_std=-2.0))
-    assert unflatten(np.asarray(agent.params), agent.shape)["log_std"].max() <= -2.0
-
-
 def test_what_a_bad_life_costs_falls_at_once_and_rises_slowly():
     # means over T of two environments: −1 and −3; the 1 % quantile between them is −2.98
     rewards = np.array([[-1.0, -3.0], [-1.0, -3.0]])

@@ -156,9 +156,8 @@ def test_rows_and_loss_equal_the_slow_twin_and_the_gradient_its_differences(resp
     )
 
 
-@pytest.mark.parametrize(("respect", "discrete"), [CASES[0], CASES[3]])
-def test_a_whole_update_equals_the_slow_twin(respect, discrete):
-    config = tiny(respect)
+def both_updates(config, discrete):
+    """Parameters before, those after and what is told of it, and all that the slow twin says."""
     shape = tiny_shape(config, discrete)
     params = 0.5 * np.random.default_rng(4).normal(size=shape.num_params)
     batch = random_batch(shape, seed=5)
@@ -168,7 +167,13 @@ def test_a_whole_update_equals_the_slow_twin(respect, discrete):
         new, _, info = update_policy(
             params, start, batch, permutations, np.float64(0.8), shape, config
         )
-    slow, terms, made = oracles_agent.update_policy(params, batch, permutations, 0.8, shape, config)
+    slow = oracles_agent.update_policy(params, batch, permutations, 0.8, shape, config)
+    return params, new, info, slow
+
+
+@pytest.mark.parametrize(("respect", "discrete"), [CASES[0], CASES[3]])
+def test_a_whole_update_equals_the_slow_twin(respect, discrete):
+    params, new, info, (slow, terms, made) = both_updates(tiny(respect), discrete)
     np.testing.assert_allclose(new, slow, atol=1e-6)
     assert np.abs(slow - params).max() > 0.1  # six steps of up to 0.05
     np.testing.assert_allclose(
@@ -178,17 +183,7 @@ def test_a_whole_update_equals_the_slow_twin(respect, discrete):
 
 
 def test_an_update_stops_once_the_policy_has_moved_far_enough():
-    config = tiny(target_kl=1e-3)
-    shape = tiny_shape(config, discrete=True)
-    params = 0.5 * np.random.default_rng(4).normal(size=shape.num_params)
-    batch = random_batch(shape, seed=5)
-    permutations = np.random.default_rng(6).permuted(np.tile(np.arange(12), (2, 1)), axis=1)
-    with jax.enable_x64(True):
-        start = make_optimizer(config).init(jnp.asarray(params))
-        new, _, info = update_policy(
-            params, start, batch, permutations, np.float64(0.8), shape, config
-        )
-    slow, terms, made = oracles_agent.update_policy(params, batch, permutations, 0.8, shape, config)
+    _, new, info, (slow, terms, made) = both_updates(tiny(target_kl=1e-3), discrete=True)
     assert made == 3  # one whole pass of two
     assert float(info.epochs) == pytest.approx(made / 3)
     assert float(info.kl) > 1.5e-3

@@ -125,16 +125,6 @@ def test_in_soft_environments_a_forbidden_step_ends_nothing():
     assert (rollout.costs == 1).all()
 
 
-def test_remembered_noise_is_standard_normal_and_goes_on_in_one_direction():
-    stream = EnvStream(worlds.push_reward().make_env(4), seed=0)
-    rng = np.random.default_rng(0)
-    draws = np.array([stream.next_noise(rng, 2, 0.7) for _ in range(5_000)])  # [t, E, a]
-    assert draws.mean() == pytest.approx(0.0, abs=0.05)
-    assert draws.std() == pytest.approx(1.0, abs=0.05)
-    following = np.mean(draws[1:] * draws[:-1])
-    assert following == pytest.approx(0.7, abs=0.03)
-
-
 def test_the_lagrangian_form_counts_costs_and_ends_nothing():
     task = worlds.tempting_door()
     rollout = rollout_of(

@@ -1,7 +1,6 @@
 """`icrl learn --resume DIR` and `icrl transfer`, as a person whose run was killed meets them."""
 
 import json
-import re
 import signal
 import subprocess
 import sys
@@ -15,27 +14,17 @@ from icrl.experiment.directory.run_directory import without_times
 from small_runs import ROUND, TINY_FLAGS
 
 LONG = ["--steps", str(16 * ROUND), *TINY_FLAGS]
+TRANSFER = [
+    *("transfer", "lap-grid", "--constraint", "run", "--out", "moved"),
+    *("--steps", str(16 * ROUND), "--num-samples=2", "--episodes=3"),
+    *("--forward.steps=512", "--forward.num-envs=4", "--forward.rollout-steps=64"),
+]
 
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-
-
-@pytest.fixture
-def refused(capsys):
-    """Run `icrl` with these words: it must end with code 2; what it said, in one line."""
-
-    def run(*words):
-        with pytest.raises(SystemExit) as caught:
-            main(words)
-        said = capsys.readouterr()
-        assert caught.value.code == 2
-        assert "Traceback" not in said.err + said.out
-        return re.sub(r"[\s│]+", " ", said.err + said.out)
-
-    return run
 
 
 def kill_after_a_round(directory, *words):
@@ -77,42 +66,11 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(tmp_path, capsys, ref
     main(["learn", "--resume", "run"])
     assert "run is finished: there is nothing left to do" in capsys.readouterr().out
 
-    kill_after_a_round(
-        tmp_path / "moved",
-        "transfer",
-        "lap-grid",
-        "--constraint",
-        "run",
-        "--out",
-        "moved",
-        "--steps",
-        str(16 * ROUND),
-        "--num-samples=2",
-        "--forward.steps=512",
-        "--forward.num-envs=4",
-        "--forward.rollout-steps=64",
-        "--episodes=3",
-    )
+    kill_after_a_round(tmp_path / "moved", *TRANSFER)
     other = refused("transfer", "lap-grid", "--constraint", "run", "--out", "moved", "--seed=1")
     assert "moved holds a run with other settings" in other
     assert "seed is 0 there, 1 here" in other
-    main(
-        [
-            "transfer",
-            "lap-grid",
-            "--constraint",
-            "run",
-            "--out",
-            "moved",
-            "--steps",
-            str(16 * ROUND),
-            "--num-samples=2",
-            "--forward.steps=512",
-            "--forward.num-envs=4",
-            "--forward.rollout-steps=64",
-            "--episodes=3",
-        ]
-    )
+    main(TRANSFER)
     assert "Going on after round" in capsys.readouterr().out
 
 

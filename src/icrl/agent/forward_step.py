@@ -99,8 +99,6 @@ class Pace:
     """Strength of the pull towards demonstrations, as a share of the full one."""
     critics_only: bool = False
     """The policy stays as it is."""
-    most_log_std: float = math.inf
-    """Noise of continuous actions is cut down to this."""
 
 
 def steady(learning_rate: float) -> Callable[[int], Pace]:
@@ -152,8 +150,6 @@ def forward_step(
         if cost is not None and agent.foresight is not None:
             agent = with_foresight(rng, agent, rollout, task)
         agent, info = _updated(rng, agent, rollout, stream, config, bonus, cost is not None, now)
-        if not agent.shape.discrete and now.most_log_std < math.inf:
-            agent = with_less_noise(agent, now.most_log_std)
         if shown is not None and now.pull > 0:
             agent = pulled(rng, agent, shown, config, now.pull)
         infos.append(info)
@@ -222,15 +218,6 @@ def with_foresight(
         rng, agent.foresight, moves, agent.observation_moments, unit, agent.shape.num_actions
     )
     return dataclasses.replace(agent, foresight=foresight)
-
-
-def with_less_noise(agent: AgentState, most_log_std: float) -> AgentState:
-    """The agent with no more noise in its actions than this:
-    log σ, the last of its parameters, is cut down to it."""
-    params = np.array(agent.params)
-    log_std = params[-agent.shape.num_actions :]
-    np.minimum(log_std, most_log_std, out=log_std)
-    return dataclasses.replace(agent, params=params)
 
 
 def report_onwards(report: Callable[[int], None], before: int, done: int) -> None:

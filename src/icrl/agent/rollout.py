@@ -1,8 +1,6 @@
 """Stepping a vector environment with a policy:
 rollouts for the forward step, trajectories for the backward one."""
 
-import math
-
 import numpy as np
 from gymnasium.vector import VectorEnv
 
@@ -25,9 +23,6 @@ class EnvStream:
         self.observations: FloatArray = np.asarray(env.reset(seed=seed)[0], np.float32)
         self.carried_return = np.zeros(env.num_envs)
         """[E]: discounted return so far, for the reward normaliser."""
-        self.noise: FloatArray | None = None
-        """[E, a]: the last standard normal draws of continuous actions,
-        where those that follow remember them."""
 
     def step(self, actions: AnyArray) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
         """Next observations, rewards, terminated, truncated; nothing is reset yet."""
@@ -41,16 +36,6 @@ class EnvStream:
             self.observations = np.asarray(
                 self.env.reset(options={"reset_mask": ended})[0], np.float32
             )
-
-    def next_noise(self, rng: np.random.Generator, num_actions: int, memory: float) -> FloatArray:
-        """εₜ = ρ εₜ₋₁ + √(1 − ρ²) N(0, I): standard normal draws that go on in
-        one direction for a while."""
-        fresh = rng.standard_normal((self.env.num_envs, num_actions), dtype=np.float32)
-        if self.noise is not None:
-            fresh *= np.float32(math.sqrt(1.0 - memory**2))
-            fresh += np.float32(memory) * self.noise
-        self.noise = fresh
-        return fresh
 
 
 def collect_rollout(
@@ -77,10 +62,7 @@ def collect_rollout(
     for t in range(steps):
         observations[t] = stream.observations
         with span("acting"):
-            noise = None
-            if policy.layers.log_std is not None and config.noise_memory > 0:
-                noise = stream.next_noise(rng, len(policy.layers.log_std), config.noise_memory)
-            choice = policy.choose(rng, stream.observations, noise)
+            choice = policy.choose(rng, stream.observations)
         actions.append(choice.drawn)
         env_actions.append(choice.taken)
         with span("physics"):

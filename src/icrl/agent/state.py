@@ -154,30 +154,21 @@ class Policy:
 
     def act(self, rng: np.random.Generator, observations: FloatArray) -> AnyArray:
         """Actions [B, a] (unclipped, in the policy's unit) or [B] for raw observations [B, o]."""
-        return self._drawn(rng, self.outputs(observations), None)
+        return self._drawn(rng, self.outputs(observations))
 
-    def _drawn(
-        self, rng: np.random.Generator, outputs: FloatArray, noise: FloatArray | None
-    ) -> AnyArray:
+    def _drawn(self, rng: np.random.Generator, outputs: FloatArray) -> AnyArray:
         if self.layers.log_std is None:
             if self.greedy:
                 return np.asarray(np.argmax(outputs, axis=-1), np.int64)
             return sample_categorical(rng, outputs)
         if self.greedy:
             return outputs
-        if noise is not None:
-            return np.asarray(outputs + np.exp(self.layers.log_std) * noise, np.float32)
         return sample_gaussian(rng, outputs, self.layers.log_std)
 
-    def choose(
-        self, rng: np.random.Generator, observations: FloatArray, noise: FloatArray | None = None
-    ) -> Choice:
-        """Draw actions, and take them or, where the shield forbids them, others in their place.
-
-        `noise` [B, a], if given, stands for the standard normal draws of continuous actions.
-        """
+    def choose(self, rng: np.random.Generator, observations: FloatArray) -> Choice:
+        """Draw actions, and take them or, where the shield forbids them, others in their place."""
         outputs = self.outputs(observations)
-        drawn = self._drawn(rng, outputs, noise)
+        drawn = self._drawn(rng, outputs)
         taken = self.to_env(drawn)
         if self.shield is None:
             return Choice(drawn, taken, None)

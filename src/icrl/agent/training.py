@@ -100,18 +100,9 @@ def pace_of(training: Training, budget: int, config: ForwardConfig) -> Callable[
             soft=soft,
             pull=0.0 if warming else pull,
             critics_only=warming,
-            most_log_std=_noise_cap(steps / budget, config),
         )
 
     return pace
-
-
-def _noise_cap(share: float, config: ForwardConfig) -> float:
-    """Noise falls evenly to its end over most of the training."""
-    if config.final_log_std is None:
-        return math.inf
-    done = min(1.0, share / (1.0 - config.falling))
-    return config.initial_log_std + (config.final_log_std - config.initial_log_std) * done
 
 
 def train_on(

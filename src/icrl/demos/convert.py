@@ -30,6 +30,7 @@ def convert_demos(
     `target` is a file (.npz, .csv, .parquet) or `minari:ID`; nothing is overwritten. With a task
     the demonstrations must fit it, and a Minari dataset gets its action space.
     """
+    # Before the source is read, which may take minutes.
     _require_free(target)
     demos = load_demos(source, columns)
     if task is not None:
@@ -75,6 +76,7 @@ def save_minari(demos: Demonstrations, dataset_id: str, task: Task | None = None
             ),
             actions=list(t.actions[index, :steps]),
             rewards=list(t.rewards[index, :steps]),
+            # Whether an episode ended or was cut is not recorded here: cut claims less.
             terminations=[False] * steps,
             truncations=[step == steps - 1 for step in range(steps)],
         )

@@ -105,6 +105,8 @@ def load_csv(path: Path, columns: ColumnMapping | None = None) -> Demonstrations
     """Read a CSV file with a header line."""
     with reading(path, "CSV"):
         require_size(path.stat().st_size, MOST_CSV_BYTES)
+        # utf-8-sig: spreadsheets begin a file with a mark that would else be a part of its first
+        # name.
         with path.open(newline="", encoding="utf-8-sig") as stream:
             rows = csv.reader(stream, strict=True)
             header = next(rows, [])
@@ -112,6 +114,8 @@ def load_csv(path: Path, columns: ColumnMapping | None = None) -> Demonstrations
             _require_header(header)
             mapping = columns or infer_mapping(header)
             places = {name: index for index, name in enumerate(header)}
+            # Only these are kept: logs often have many columns more, and text takes ten times its
+            # size.
             wanted = {name: places[name] for name in _used(mapping, header)}
             texts: dict[str, list[str]] = {name: [] for name in wanted}
             lines: list[int] = []
@@ -153,6 +157,7 @@ def load_parquet(path: Path, columns: ColumnMapping | None = None) -> Demonstrat
         mapping = columns or infer_mapping(header)
         wanted = _used(mapping, header)
         require_size(file.metadata.num_rows * len(wanted) * 8)
+        # The size was checked by what the file declares, before anything is unpacked.
         table = file.read(columns=wanted, use_threads=False)
         numeric = {
             name: table.column(name).to_numpy() for name in wanted if name != mapping.episode
@@ -316,6 +321,7 @@ def _build(
     trajectories, known = stack_episodes(episodes)
     names = tuple(_bare(name, "obs") for name in mapping.observations)
     choices = tuple(str(name) for name in card.pop("action_names", []))
+    # The header has them: two sources could disagree.
     card.pop("observation_names", None)
     if not known:
         card = card | REWARDS_UNKNOWN
@@ -332,6 +338,8 @@ def _build(
 
 def _table_actions(numeric: dict[str, AnyArray], mapping: ColumnMapping) -> tuple[AnyArray, bool]:
     first = numeric[mapping.actions[0]]
+    # Whole numbers in one column are choices; a continuous action that happens to be whole is
+    # written as 1.0.
     if len(mapping.actions) == 1 and first.dtype.kind in "iu":
         return first.astype(np.int64), True
     # [rows, a]
@@ -363,6 +371,8 @@ def _episode_rows(
     else:
         if steps.dtype.kind not in "iu":
             raise InputError(f"the step column has dtype {steps.dtype}, expected integers.")
+        # Rows may be in any order (databases return them so): the step column says which follows
+        # which.
         order = np.lexsort((steps, episode))
         jump = np.flatnonzero(
             (np.diff(episode[order]) == 0) & (steps[order][1:] != steps[order][:-1] + 1)

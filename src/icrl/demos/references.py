@@ -73,6 +73,7 @@ def collect_with_references(
             _score(scenario, made, config, seed + index, seconds)
             for index, made in enumerate(trainings)
         ]
+        # Steps and episodes are the same for all, so the first one's stand for each.
         expert_score = scores[0] | {
             name: sum(score[name] for score in scores) / experts for name in _AVERAGED
         }

@@ -1,10 +1,12 @@
 """Demonstrations by a script that knows the rule: those of Shapes. Like `collect`, it may see the
 truth."""
 
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.vector import VectorEnv
 
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
@@ -34,17 +36,35 @@ def play_script(
     width = len(task.action_names)
     habits = draw_habits(rngs, task.horizon, width)
     env = WORLDS[name].make_env(episodes)
-    seen, _ = env.reset(seed=env_seeds)
-    observations: list[FloatArray] = []
-    actions: list[AnyArray] = []
-    rewards: list[FloatArray] = []
-    lengths = np.full(episodes, task.horizon)
-    over = np.zeros(episodes, np.bool_)
-    for step in range(task.horizon):
+
+    def choose(seen: AnyArray, step: int) -> AnyArray:
         chosen = script(seen, habits.tremble[step], habits)
         if isinstance(task.action_space, gym.spaces.Box):
             chosen = np.clip(chosen, task.action_space.low, task.action_space.high)
             chosen = chosen.astype(np.float32)
+        return chosen
+
+    seen, _ = env.reset(seed=env_seeds)
+    return play(env, task.horizon, seen, choose), env_seeds
+
+
+def play(
+    env: VectorEnv,
+    horizon: int,
+    seen: AnyArray,
+    choose: Callable[[AnyArray, int], AnyArray],
+) -> Trajectories:
+    """One episode from each environment, which was reset to `seen`.
+
+    `choose` makes actions of observations and the number of the step.
+    """
+    observations: list[FloatArray] = []
+    actions: list[AnyArray] = []
+    rewards: list[FloatArray] = []
+    lengths = np.full(env.num_envs, horizon)
+    over = np.zeros(env.num_envs, np.bool_)
+    for step in range(horizon):
+        chosen = choose(seen, step)
         observations.append(seen)
         actions.append(chosen)
         seen, reward, terminated, truncated, _ = env.step(chosen)
@@ -54,15 +74,15 @@ def play_script(
         over |= ended
         if over.all():
             break
+        # The others play on: what an ended one does from here on is masked by its length.
         if ended.any():
             seen, _ = env.reset(options={"reset_mask": ended})
-    played = Trajectories(
+    return Trajectories(
         observations=np.stack(observations, axis=1),
         actions=np.stack(actions, axis=1),
         rewards=np.stack(rewards, axis=1).astype(np.float32),
         lengths=lengths,
     )
-    return played, env_seeds
 
 
 def script_demos(name: str, episodes: int, seed: int) -> Demonstrations:
@@ -76,6 +96,7 @@ def script_demos(name: str, episodes: int, seed: int) -> Demonstrations:
     env_seeds: list[int] = []
     played = 0
     while len(env_seeds) < episodes:
+        # A script that seldom keeps its rule would be played for ever.
         if played > 20 * episodes:
             raise InputError(
                 f"the scripted expert of {name} kept its rule in {len(env_seeds)} of {played} "

@@ -38,6 +38,7 @@ def axes_of(judged: Judged, ordered: list[int], most: int) -> list[Axis]:
     chosen = np.flatnonzero(judged.choices)
     for feature in ordered:
         if judged.choices[feature]:
+            # Choices exclude each other: as axes of their own they would show pairs that cannot be.
             if any(axis.choices for axis in axes):
                 continue
             names = tuple(judged.names[choice] for choice in chosen)
@@ -83,11 +84,13 @@ def _grid(values: FloatArray) -> FloatArray:
     """The range of the data, a little wider."""
     low = float(values.min())
     high = float(values.max())
+    # A feature that never changes has a range of 0, and still gets an axis of some width.
     margin = 0.1 * (high - low) or 1.0
     return np.linspace(low - margin, high + margin, _POINTS)
 
 
 def _some(judged: Judged) -> Pairs:
+    # The seed is fixed: the same run gives the same page, to the byte.
     chosen = balanced_indices(judged.forbidden, _PAIRS, np.random.default_rng(0))
     return Pairs(
         observations=judged.pairs.observations[chosen], actions=judged.pairs.actions[chosen]

@@ -21,6 +21,8 @@ def search_of(places: Places, numbers: list[int]) -> Search:
     values = places.values[:, numbers]
     names = tuple(places.names[number] for number in numbers)
     search = Search(names, np.zeros(len(numbers), np.bool_), values, places.gains > 0)
+    # The search would take a column of zeros and ones for a flag and weigh places by their number:
+    # these are numbers, with gains of their own.
     search.flags[:] = False
     search.gains = places.gains
     return search
@@ -39,6 +41,7 @@ def boxes(places: Places, numbers: list[int]) -> list[Form]:
         _form("interval", (search.best(search.interval, search.gains),), numbers),
         _form("box", box(search, search.gains), numbers),
     ]
+    # What is allowed may be a box where what is forbidden is none: all that lies outside walls.
     allowed = back(box(search, -search.gains), numbers)
     walls = sum(thresholds_in(condition) for condition in allowed)
     if walls:
@@ -62,6 +65,8 @@ def box(search: Search, gains: FloatArray) -> Rule:
     each is improved in turn, given the others."""
     features = range(search.values.shape[1])
     whole = [Condition(j, search.names[j], -math.inf, math.inf, False) for j in features]
+    # One condition at a time is improved, which ends on the nearest summit. So it is begun from
+    # every feature alone, and from the box that what is forbidden spans.
     starts = []
     for j in features:
         start = list(whole)
@@ -72,6 +77,7 @@ def box(search: Search, gains: FloatArray) -> Rule:
     found = [_improved(search, start, gains) for start in starts]
     best = max(found, key=lambda rule: search.gain(tuple(rule), gains))
     kept = list(best)
+    # Conditions that bound nothing are tried first, and go at once.
     for condition in sorted(best, key=thresholds_in):
         rest = [part for part in kept if part is not condition]
         if rest and search.gain(tuple(rest), gains) >= search.gain(tuple(kept), gains) - WORTH / 2:
@@ -80,6 +86,7 @@ def box(search: Search, gains: FloatArray) -> Rule:
 
 
 def _spanned(condition: Condition, values: FloatArray) -> Condition:
+    # Without the outermost: one stray place would stretch the box over everything.
     low, high = np.quantile(values, [0.02, 0.98])
     return condition._replace(low=float(low), high=float(high))
 

@@ -53,6 +53,7 @@ def _round_disc(
     ratio = 1.0
     if not even:
         ratio = float(extent[1] / extent[0])
+    # By its logarithm, so that twice and half the ratio are equally far.
     guess = np.array([*chosen.mean(axis=0), math.log(ratio)])
     steps = np.array([extent[0] / 4, extent[1] / 4, 0.0 if even else 0.4])
     best, radius = _radius(columns, gains, guess)

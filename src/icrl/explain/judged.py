@@ -140,6 +140,7 @@ def with_feature(features: Features, pairs: Pairs, index: int, values: FloatArra
     if column < width:
         observations[:, column] = values
     elif features.discrete:
+        # A choice is untaken only by taking another: where the value is 0, the pair stays as it is.
         actions[values > 0.5] = column - width
     else:
         actions[:, column - width] = values
@@ -153,6 +154,7 @@ def moved_copies(features: Features, pairs: Pairs) -> Pairs:
     values = feature_values(features, pairs.observations, pairs.actions)
     low = values.min(axis=0)
     high = values.max(axis=0)
+    # At least one unit: a feature that never changed is moved, too.
     reach = _WIDER * np.maximum(high - low, 1.0)
     low = np.maximum(low - reach, features.lower)
     high = np.minimum(high + reach, features.upper)
@@ -189,6 +191,7 @@ def influence(constraint: LearnedConstraint, judged: Judged, most_pairs: int = 2
             moved = with_feature(
                 constraint.features, pairs, index, judged.values[chosen[order], index]
             )
+        # Forbidden before, feasible now (or neither): that these two are equal is a flip.
         shares[index] = np.mean(before == constraint.is_feasible(moved.observations, moved.actions))
     return shares
 

@@ -76,6 +76,7 @@ def open_interval(judged: Judged, condition: Condition) -> OpenInterval:
     needed = None
     gap = None
     if len(extremes):
+        # Not the nearest of them: an episode or two may have been flagged for another reason.
         lowest = float(extremes[math.ceil(EXPLAINED * len(extremes)) - 1])
         needed = sign * lowest
         between &= column > lowest
@@ -144,6 +145,7 @@ def turning_zone(
     if len(crossings) < len(chosen) / 2:
         return None
     step = grid[1] - grid[0]
+    # Twice: a first grid finds the zone, a second one, of as many points, looks at it alone.
     fine = np.linspace(crossings.min() - step, crossings.max() + step, _TURN_POINTS)
     low, high = np.quantile(
         _crossings(constraint, judged, condition, chosen, fine), [_TURN_SPREAD, 1 - _TURN_SPREAD]

@@ -98,6 +98,8 @@ class Search:
         self.choices = choices
         self.values = values
         self.flags = flag_columns(choices, values)
+        # Both kinds weigh one half in all: a rule that forbids one pair in a thousand would else be
+        # said best by "nothing".
         self.gains = np.where(forbidden, 0.5 / forbidden.sum(), -0.5 / (~forbidden).sum())
         self.columns = [_sorted(values[:, j]) for j in range(values.shape[1])]
 
@@ -138,6 +140,8 @@ class Search:
         """The best low < feature <= high; either side may be open."""
         column = self.columns[feature]
         sums = column.sums(gains)
+        # The run of values with the greatest sum, in one pass (Kadane): at each end, the lowest sum
+        # before it.
         lowest = np.minimum.accumulate(sums[:-1])
         last = int(np.argmax(sums[1:] - lowest))  # the run ends with the value `last` ...
         first = int(np.argmin(sums[: last + 1]))  # ... and begins with the value `first`
@@ -185,6 +189,7 @@ class Search:
         return max(boxes, key=lambda rule: self.gain(rule, gains))
 
     def _grow(self, start: Condition, gains: FloatArray) -> Rule:
+        # Given the first condition, pairs outside it are allowed whatever the second says.
         inside = np.where(start.holds(self.values), gains, 0.0)
         others = [j for j in range(len(self.columns)) if j != start.feature]
         if not others:
@@ -222,6 +227,7 @@ class Search:
             if found and self.gain(rule, gains) < WORTH:
                 break
             found.append(rule)
+            # What a rule forbids already is nobody's gain any more, right or wrong.
             gains = np.where(rule_holds(rule, self.values), 0.0, gains)
         return tuple(found)
 
@@ -256,6 +262,7 @@ def _bound(distinct: FloatArray, scores: FloatArray, best: int | None = None) ->
         after = float(distinct[last])
     low = float(distinct[first])
     high = after
+    # The middle half: the roundest number of all would often stand right beside a recorded pair.
     quarter = (high - low) / 4
     return round_between(low + quarter, high - quarter)
 

@@ -126,6 +126,7 @@ def _grid(judged: Judged, feature: int, points: int) -> FloatArray:
     """The range of the data, a little wider."""
     low = float(judged.values[:, feature].min())
     high = float(judged.values[:, feature].max())
+    # A feature that never changes has a range of 0, and still gets an axis of some width.
     margin = 0.1 * (high - low) or 1.0
     return np.linspace(low - margin, high + margin, points)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from icrl.experiment.suite.statistics import num_collapsed, standard_error
 from icrl.experiment.suite.suites import ABLATION_UPDATES, ABLATIONS, Ablation, ablation_label
+from icrl.report.canvas import legend_below
 from icrl.report.cells import Table
 from icrl.report.figures import (
     common_curves,
@@ -189,15 +190,7 @@ def draw_ablation(
         grid[0, 0].set_ylabel("true return")
         grid[1, 0].set_ylabel("violation rate")
         room_for_rates(grid[1, 0])
-        parts = [axes.get_legend_handles_labels() for axes in grid[0]]
-        named = {
-            label: handle
-            for handles, labels in parts
-            for handle, label in zip(handles, labels, strict=True)
-        }
-        figure.legend(
-            named.values(), named, loc="outside lower center", ncols=len(named), frameon=False
-        )
+        legend_below(figure, grid[0])
         figure.suptitle(
             f"{cells[0].group.task}: importance sampling (IS), early stopping (ES), updates per "
             "round (B)",

@@ -151,6 +151,8 @@ def play(
         dt = STEP_SECONDS
     else:
         dt = clock
+    # A stream of its own: with the seed alone the policy would draw the numbers that the
+    # environment of that seed draws.
     rng = np.random.default_rng([seed, 0xF11A])
     observations, _ = env.reset(seed=seed)
     moments: list[Moment] = []
@@ -256,6 +258,7 @@ def _draw_band(draw: Any, costs: list[float], step: int, width: int, bottom: int
 def _write_webp(frames: list[Any], milliseconds: int) -> bytes:
     """Animated WebP; the quality falls, then frames are left out,
     until the file is small enough."""
+    # Quality first: a coarse picture still shows a gait, which half of the frames may not.
     for quality in (60, 40, 25):
         data = _save(
             frames, "WEBP", milliseconds, {"quality": quality, "method": 3, "kmin": 9, "kmax": 30}
@@ -295,6 +298,7 @@ def _save(frames: list[Any], form: str, milliseconds: int, options: dict[str, An
 def _write_mp4(frames: list[Any], milliseconds: int) -> bytes:
     """H.264 through imageio's ffmpeg."""
     pictures = np.stack(
+        # H.264 stores colours for two by two pixels: odd sizes are refused.
         [np.asarray(frame)[: frame.height // 2 * 2, : frame.width // 2 * 2] for frame in frames]
     )
     options = {"fps": 1000 / milliseconds, "codec": "libx264", "macro_block_size": 2}

@@ -1,13 +1,14 @@
 """Where every figure of ours is made and saved: names of others are letters in it, and files
 are whole or not there."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from icrl.errors import naming_the_extra
 from icrl.files import write_through
+from icrl.types import FloatArray
 
 _LETTERS = {"text.parse_math": False, "text.usetex": False}
 """A feature may be called `cost_$`: matplotlib would read what follows the sign as
@@ -36,4 +37,29 @@ def save_figure(figure: Any, path: Path, dpi: int, metadata: dict[str, Any] | No
     write_through(
         path,
         lambda stream: figure.savefig(stream, dpi=dpi, format=form, metadata=metadata),
+    )
+
+
+def draw_zeta(axes: Any, zeta: FloatArray, extent: tuple[float, float, float, float]) -> Any:
+    """ζ [y, x] as a map: red is forbidden, blue allowed, the same in every picture."""
+    return axes.imshow(
+        zeta,
+        extent=extent,
+        origin="lower",
+        aspect="auto",
+        cmap="RdYlBu",
+        alpha=0.75,
+        vmin=0,
+        vmax=1,
+    )
+
+
+def legend_below(figure: Any, panels: Iterable[Any]) -> None:
+    """One legend for several panels: what they name, each name once."""
+    named: dict[str, Any] = {}
+    for axes in panels:
+        handles, labels = axes.get_legend_handles_labels()
+        named.update(zip(labels, handles, strict=True))
+    figure.legend(
+        named.values(), named, loc="outside lower center", ncols=len(named), frameon=False
     )

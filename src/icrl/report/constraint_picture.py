@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from icrl.constraint.learned import LearnedConstraint
-from icrl.report.canvas import blank_figure, save_figure
+from icrl.report.canvas import blank_figure, draw_zeta, save_figure
 from icrl.tasks.lap_grid import NUM_CELLS, cell_to_observation, draw_lap_grid
 from icrl.tasks.task import Scenario
 from icrl.trajectories import along
@@ -88,16 +88,7 @@ def _draw_plane(
         maps.insert(0, np.mean(~scenario.violates(states, choices), axis=-1))
     panels = np.atleast_1d(figure.subplots(1, len(maps), sharex=True, sharey=True))
     for axes, values, title in zip(panels, maps, _TITLES[-len(maps) :], strict=True):
-        image = axes.imshow(
-            values,
-            extent=(*ranges[0], *ranges[1]),
-            origin="lower",
-            aspect="auto",
-            cmap="RdYlBu",
-            alpha=0.75,
-            vmin=0,
-            vmax=1,
-        )
+        image = draw_zeta(axes, values, (*ranges[0], *ranges[1]))
         for trajectories, colour, label in (
             (demos, "black", "demonstrations"),
             (samples, "#d97706", "agent"),

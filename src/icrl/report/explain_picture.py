@@ -10,7 +10,7 @@ import numpy as np
 from icrl.explain.maps import RegionMap
 from icrl.explain.reading import Reading, threshold_of
 from icrl.explain.slices import Plane, Slice
-from icrl.report.canvas import blank_figure, save_figure
+from icrl.report.canvas import blank_figure, draw_zeta, save_figure
 from icrl.types import BoolArray
 from icrl.words import one_line
 
@@ -82,6 +82,8 @@ def _draw_map(axes: Any, part: RegionMap, reading: Reading) -> None:
         (part.forbidden, _CAUTION, "forbidden out of caution"),
         (part.without_caution, _RULE, "forbidden with no caution, too"),
     ):
+        # As colours of its own, transparent elsewhere: two masks and the points show through each
+        # other.
         shade = np.zeros((*mask.shape, 4))
         shade[mask] = (*(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)), 0.55)
         axes.imshow(shade, extent=extent, origin="lower", aspect="auto", interpolation="nearest")
@@ -183,16 +185,7 @@ def _draw_threshold(axes: Any, reading: Reading) -> None:
 
 def _draw_plane(figure: Any, axes: Any, plane: Plane, reading: Reading) -> None:
     extent = (plane.xs[0], plane.xs[-1], plane.ys[0], plane.ys[-1])
-    image = axes.imshow(
-        plane.mean,
-        extent=extent,
-        origin="lower",
-        aspect="auto",
-        cmap="RdYlBu",
-        alpha=0.75,
-        vmin=0,
-        vmax=1,
-    )
+    image = draw_zeta(axes, plane.mean, extent)
     columns = [reading.judged.names.index(name) for name in plane.names]
     for chosen, colour, label in reversed(_groups(reading)):
         inside = (reading.judged.values[:, columns[0]] >= extent[0]) & (

@@ -16,7 +16,7 @@ from icrl.experiment.suite.statistics import (
     stratified_bootstrap,
 )
 from icrl.methods.references import EXPERT_AGENT, NOMINAL_AGENT
-from icrl.report.canvas import blank_figure, save_figure
+from icrl.report.canvas import blank_figure, legend_below, save_figure
 from icrl.report.looks import colours
 from icrl.report.records import Group
 from icrl.types import EXPERT, FloatArray
@@ -193,15 +193,7 @@ def draw_zeta_over_x(task: str, views: Sequence[ZetaOverX], truth: str, path: Pa
         grid[0, 0].set_ylabel("feasibility ζ")
         grid[1, 0].set_ylabel("share of states")
         grid[1, 0].set_ylim(bottom=0)
-        parts = [axes.get_legend_handles_labels() for axes in grid[:, 0]]
-        named = {
-            label: handle
-            for handles, labels in parts
-            for handle, label in zip(handles, labels, strict=True)
-        }
-        figure.legend(
-            named.values(), named, loc="outside lower center", ncols=len(named), frameon=False
-        )
+        legend_below(figure, grid[:, 0])
         figure.suptitle(f"{one_line(task)}: learned ζ over x (truth: {truth})", fontweight="bold")
     return [path.with_suffix(".png"), path.with_suffix(".svg")]
 
@@ -293,6 +285,8 @@ def figure_file(path: Path, size: tuple[float, float]) -> Iterator[Any]:
     layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
     with blank_figure(size, _STYLE, layout) as figure:
         yield figure
+        # Without dates and versions: committed figures change when results do, and at no other
+        # time.
         save_figure(figure, path.with_suffix(".png"), dpi=180, metadata={"Software": None})
         save_figure(
             figure,

@@ -48,6 +48,8 @@ def judge_task(task: str, groups: list[Group]) -> TaskReport:
     demos = _demos_of(finished[0].config, scenario)
     for run in finished:
         if (run.directory / CONSTRAINT).is_dir():
+            # Opened for its errors: a report must not show a constraint that was copied in from
+            # another run.
             constraint_of_run(
                 run.directory, run.config, None if scenario is None else scenario.task
             )
@@ -100,6 +102,8 @@ def _scenario_if_any(finished: Sequence[RunRecord]) -> Scenario | None:
     try:
         return scenario_of_run(first.config, directory=first.directory)
     except InputError as error:
+        # Without the task nothing here can check what runs say of the truth: then none may say
+        # anything.
         truths = ("true_return", "violation_rate")
         told = [
             run
@@ -155,6 +159,7 @@ def references_of(
     found = {}
     if demos is not None:
         found = demos.card.get("references", {})
+    # What was run here beside the others is a fairer line than what a card remembers.
     shown = {group.label for group in groups if group.finished}
     return {name: found[name] for name in (EXPERT, NOMINAL) if name in found and name not in shown}
 

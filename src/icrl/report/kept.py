@@ -41,6 +41,7 @@ def write_run_page(directory: Path, console: Console, animate: bool = False) -> 
     """
     from icrl.report.page import write_run_page as write
 
+    # A page of half a run would look like its result.
     if not RunDirectory(directory).finished:
         return
     if animate:

@@ -87,6 +87,7 @@ def common_pairs(groups: Sequence[Group], demos: Demonstrations | None) -> Pairs
 
 def _spread(pairs: Pairs) -> Pairs:
     count = len(pairs.observations)
+    # Evenly over the record, which is in the order of the rounds: early and late agents alike.
     chosen = np.linspace(0, count - 1, min(count, _PAIRS)).round().astype(int)
     return Pairs(observations=pairs.observations[chosen], actions=pairs.actions[chosen])
 

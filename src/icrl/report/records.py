@@ -106,6 +106,7 @@ def read_groups(directories: Sequence[Path]) -> list[Group]:
             f"none of the {len(runs)} runs in {', '.join(map(str, directories))} is finished (has "
             "a scores.json): nothing to report. Make some with icrl learn or icrl suite."
         )
+    # Before anything is averaged: a run that counts twice narrows every interval.
     _require_distinct(runs)
     _require_one_engine(runs)
     keys = sorted(

@@ -1,6 +1,7 @@
 """What a sweep found: a table of its trials, what mattered, the best settings as a file, and all of
 it as a page."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from icrl.files import write_whole
 from icrl.report.cells import Table, fenced
 from icrl.report.web.markup import Html, element, joined, table_element
 from icrl.report.web.page import document
+from icrl.tasks.options import EnvOptions
 from icrl.words import in_markdown, one_line
 
 PAGE = "index.html"
@@ -109,14 +111,20 @@ def _trials_table(sweep: Sweep, trials: list[Any]) -> Table:
 
 def _best_file(sweep: Sweep, config: LearnConfig, number: int) -> str:
     spec = sweep.spec
-    run = {"task": spec.task, "method": spec.method, "preset": spec.preset}
+    # All that the sweep was told: who learns with it should not have to say it again.
+    run = {"task": spec.task, "method": spec.method, "preset": spec.preset, "demos": spec.demos}
+    tables: dict[str, dict[str, Any]] = {}
+    if spec.env != EnvOptions():
+        tables["env"] = asdict(spec.env)
+    if spec.columns is not None:
+        tables["columns"] = asdict(spec.columns)
     said = (
         f"# The best of the sweep in {one_line(sweep.directory)}: trial {number}. Use it with: "
         "icrl learn --config\n"
     )
     if sweep.objective == TRUTH:
         said += f"# {_TRUTH_WARNING}\n"
-    return said + write_config(run, config, {})
+    return said + write_config(run, config, tables)
 
 
 def _page(

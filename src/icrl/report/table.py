@@ -130,6 +130,7 @@ def mixed_lengths(groups: Sequence[Group]) -> list[str]:
                 f"steps ({', '.join(parts)}), and their mean is of neither: report them "
                 "separately."
             )
+    # Between methods by the longest: one run cut short is told of above, for its own method.
     typical = {name: max(counts) for name, counts in lengths.items() if counts}
     if len(set(typical.values())) > 1:
         parts = [f"{name} {steps:,}" for name, steps in typical.items()]

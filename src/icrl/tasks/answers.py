@@ -40,14 +40,11 @@ def names_of(env: Env, name: str) -> tuple[str, ...] | None:
     """Its attribute `feature_names`, which may be a method;
     None where there is none, or it is None."""
     with blamed(f"feature_names of {name}"):
+        given = None
         if env.has_wrapper_attr("feature_names"):
             given = env.get_wrapper_attr("feature_names")
-        else:
-            given = None
         if callable(given):
             given = given()
-        else:
-            given = given
     if given is None:
         return None
     return name_list(given, f"feature_names of {name}")

@@ -124,6 +124,8 @@ class BatchedEnv(VectorEnv[AnyArray, AnyArray, AnyArray]):
             )
         rewards, terminated, values = self.advance(self._checked(actions))
         self.elapsed += 1
+        # An episode that ends in its last step has ended: only after a cut does the state still
+        # have a value.
         truncated = ((self.elapsed >= self.horizon) | self.cut) & ~terminated
         observations = self.observations()
         ended = terminated | truncated
@@ -233,6 +235,7 @@ def _final(observations: AnyArray, values: dict[str, AnyArray], ended: BoolArray
     (None where the episode goes on), infos with masks."""
     final_obs = np.full(len(ended), None, dtype=object)
     for i in np.flatnonzero(ended):
+        # Views of an array that is fresh in every step: nobody writes into it later.
         final_obs[i] = observations[i]
     final_info = _with_masks({name: value.copy() for name, value in values.items()}, ended)
     return {

@@ -51,6 +51,8 @@ class EnvBundle:
 
     def __init__(self, factory: EnvFactory, count: int, render_mode: str | None = None) -> None:
         self.envs: list[Env] = [factory(render_mode) for _ in range(count)]
+        # A factory that returns one environment again and again would mix episodes without an
+        # error.
         if len({id(env) for env in self.envs}) < count:
             raise InputError(
                 "the function returned the same environment twice: let it make a new one at every "
@@ -88,6 +90,8 @@ class EnvBundle:
         for index, (env, action) in enumerate(zip(self.envs, actions, strict=True)):
             self.current = index
             self.counts[index] += 1
+            # As Gymnasium documents them: a choice is an int (some environments look it up in a
+            # dict), numbers have the space's own type.
             if action.ndim == 0:
                 given = int(action)
             else:
@@ -199,6 +203,8 @@ class Elsewhere:
         """Seconds more for the first answer."""
         parent = str(os.getpid())
         main_thread = threading.current_thread() is threading.main_thread()
+        # The empty entry means the folder where one is: the process must find the user's module
+        # from there, too.
         path = os.pathsep.join(place or os.getcwd() for place in sys.path)
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "icrl.tasks.env_worker", parent, str(int(main_thread))],
@@ -207,6 +213,7 @@ class Elsewhere:
             env={**os.environ, **_ONE_THREAD, "PYTHONPATH": path},
             start_new_session=os.name == "posix",
         )
+        # Also where nobody calls close(): with the object goes its process.
         self.close = weakref.finalize(self, _end, self.process)
         _living.add(self)
         # By value where it must be (a function of a script or a notebook), by name where it can be.
@@ -295,6 +302,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
     (it is in the middle of a long step)."""
     assert process.stdin is not None
     assert process.stdout is not None
+    # From polite to firm, each with time to be heeded.
     for act in (process.stdin.close, process.terminate, process.kill):
         try:
             act()

@@ -138,6 +138,7 @@ class MujocoBatchEnv(BatchedEnv):
     def start(self, indices: IntArray) -> None:
         """Reset the simulations, write their drawn states,
         and bring the rest of the physics in line."""
+        # Without computing anything yet: `forward` does, once the drawn states are written.
         self.batch.reset(indices, stage=mujoco.mjtStage.mjSTAGE_NONE.value)
         for i in indices:
             self.state.qpos[i], self.state.qvel[i] = self._initial_state(self.rngs[i])
@@ -149,6 +150,7 @@ class MujocoBatchEnv(BatchedEnv):
             applied = actions
         else:
             applied = self._control(actions)
+        # Copied: the arrays of a state are live, and the reward compares before with after.
         before = State(*[field.copy() for field in self.state])
         self._ctrl[:] = applied
         unstable = self._physics()
@@ -217,6 +219,8 @@ class MujocoBatchEnv(BatchedEnv):
         # time, qpos, qvel lead MuJoCo's state row in this order: one view serves the check for NaN
         self._positions_and_velocities = self.batch.state[:, 1 : 1 + self.model.nq + self.model.nv]
         if self.model.nsensordata:
+            # Sensors of position and velocity are brought up to the new state; without sensors
+            # nobody would read them.
             stage = mujoco.mjtStage.mjSTAGE_VEL
         else:
             stage = mujoco.mjtStage.mjSTAGE_NONE

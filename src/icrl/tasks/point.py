@@ -71,6 +71,7 @@ class PointEnv(BatchedEnv):
     def observations(self) -> AnyArray:
         """[E, 4] of float32: x, y, cos(heading), sin(heading)."""
         x, y, heading = self.pose.T
+        # By cosine and sine: the heading itself grows without bound, and 0 and 2π are one.
         return np.stack((x, y, np.cos(heading), np.sin(heading)), axis=1).astype(np.float32)
 
     def render_env(self, index: int, width: int = 480, height: int = 480) -> AnyArray:
@@ -80,6 +81,7 @@ class PointEnv(BatchedEnv):
         if not 0 <= index < self.num_envs:
             raise InputError(f"expected an environment index in [0, {self.num_envs}), got {index}.")
         trail = self._trail[: self.elapsed[index] + 1, index]
+        # Wide enough for the whole trail: an agent that runs off is seen running off.
         extent = max(RADIUS * 1.3, float(np.abs(trail).max()) * 1.1)
         scale = min(width, height) / (2 * extent)
 

@@ -54,6 +54,7 @@ class Coverage(NamedTuple):
 def measure_coverage(constraint: LearnedConstraint, judged: Judged) -> Coverage:
     """Draw probes from the box of the (at most three) numbers that matter most,
     and see which lie near data."""
+    # Between two choices lies nothing that could be left uncovered.
     shares = np.where(judged.choices | judged.flags, 0.0, influence(constraint, judged))
     order = [int(i) for i in np.argsort(-shares, kind="stable") if shares[i] >= MATTERS][
         :_MOST_FEATURES
@@ -67,6 +68,8 @@ def measure_coverage(constraint: LearnedConstraint, judged: Judged) -> Coverage:
     probes = rng.uniform(low, high, (_PROBES, len(order)))
     scale = np.maximum(points.std(axis=0), 1e-12)
     near = near_data(probes / scale, points[rng.permutation(len(points))[:_POINTS]] / scale)
+    # Only the features that matter are moved. The rest of a probe is that of a recorded pair: drawn
+    # evenly, it would be a state that cannot be.
     chosen = rng.integers(0, len(points), _PROBES)
     pairs = Pairs(
         observations=judged.pairs.observations[chosen], actions=judged.pairs.actions[chosen]
@@ -90,6 +93,7 @@ def near_data(probes: FloatArray, points: FloatArray) -> BoolArray:
     half = len(points) // 2
     radius = 0.0
     if half:
+        # Half against half: a point is at distance 0 from itself.
         radius = float(np.quantile(_nearest(points[:half], points[half:]), _NEAR))
     return np.asarray(_nearest(probes, points) <= radius)
 
@@ -139,6 +143,7 @@ def _nearest(probes: FloatArray, points: FloatArray) -> FloatArray:
     """Distance to the nearest point. [p, d], [m, d] -> [p]."""
     found = np.empty(len(probes))
     for begin in range(0, len(probes), _CHUNK):
+        # In pieces: all differences at once (2,000 x 4,000 x 3) would take 190 MB.
         gaps = probes[begin : begin + _CHUNK, None, :] - points  # [chunk, m, d]
         found[begin : begin + _CHUNK] = np.sqrt(np.min(np.sum(gaps**2, axis=-1), axis=1))
     return found

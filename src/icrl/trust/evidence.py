@@ -125,6 +125,7 @@ def check_wall(space: Space) -> Check | None:
     edge = space.edge()
     if not len(edge):
         return None
+    # Not the nearest node of all, which one stray demonstration would decide.
     room = float(np.quantile(space.from_shown(edge), _FACING))
     numbers = {"room": room}
     said = (

@@ -51,6 +51,7 @@ def train_judge(
             f"a fresh judge needs at least {least} environment steps here, got --judge {steps}."
         )
     cost = cost_function(constraint)
+    # No demonstrations and no phases: the forward step alone, as a transfer has it.
     settings = dataclasses.replace(forward_alone(config), steps=steps, num_samples=_SAMPLED)
     last = train_under(Pressure(cost=cost), task, settings, seed, on_progress=on_progress)
     rng = np.random.default_rng(seed)

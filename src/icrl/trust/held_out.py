@@ -92,6 +92,7 @@ def held_out_alarms(
     for fold in range(folds):
         held_out = fold_of == fold
         constraint = refit(_part(demos, ~held_out))
+        # Each episode is judged once, by a ζ that has never seen it.
         rates[held_out] = alarms(constraint, select(demos.trajectories, held_out)).rates
         on_fold(fold + 2, folds + 1)
     return Alarms(rates)
@@ -103,6 +104,8 @@ def reproduction(
     """Balanced agreement of the control with the run's ζ on the recorded pairs
     (plain where ζ judges all alike)."""
     said = ~control.is_feasible(judged.pairs.observations, judged.pairs.actions)
+    # Balanced: of a ζ that forbids little, a control that forbids nothing would agree nearly
+    # everywhere.
     kinds = [kind for kind in (judged.forbidden, ~judged.forbidden) if kind.any()]
     return float(np.mean([np.mean(said[kind] == judged.forbidden[kind]) for kind in kinds]))
 
@@ -129,6 +132,7 @@ def check_held_out(
     episodes_low, episodes_high = held_out.alarmed_interval()
     if held_out.rate > BAD:
         level = Level.bad
+    # A low rate over few episodes is luck as often as not: its interval must be low, too.
     elif held_out.rate <= GOOD and high <= BAD:
         level = Level.good
     else:

@@ -87,6 +87,8 @@ def standing_of(constraint: LearnedConstraint, task: Task, record: Record) -> St
     if not told:  # a card that names none: those of the record
         for candidate in rank(question, sets_of(len(axes)))[:5]:
             found[_named(candidate.axes, axes)] = candidate.score
+    # A set that holds the rule's features, or is a part of them, says the same in more or fewer
+    # words: it is no rival.
     others = [
         Scored(name, value)
         for name, value in found.items()
@@ -159,6 +161,7 @@ def strange_places(
     question = _question(axes, task, demos, done, weights)
     seen = set(constraint.features.columns)
     if not forbids_anything(constraint):
+        # An empty ζ looks at nothing, whatever features its card names.
         seen = set()
     ignored = [
         chosen

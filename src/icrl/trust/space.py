@@ -122,7 +122,10 @@ def space_of(constraint: LearnedConstraint, demos: Trajectories, others: FloatAr
     for place, axis in enumerate(constraint.region.axes):
         if axis.categorical:
             low[place] = 0.0
+            # Names have numbers but no distance: any two are put further apart than all numbers
+            # are.
             scale[place] = 1.0 / _APART
+    # Rounded up, so that no more than the most are left.
     every = max(1, -(-len(shown) // _MOST_STEPS))
     return Space(
         constraint=constraint,

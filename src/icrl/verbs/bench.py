@@ -1,5 +1,6 @@
-"""`icrl bench throughput`, `icrl bench run`, `icrl bench growth` and `icrl bench checkpoint`."""
+"""`icrl bench throughput`, `run`, `growth`, `checkpoint` and `page`."""
 
+import tempfile
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from icrl.spans import span
 from icrl.verbs.inputs import as_folder, find_scenario
 from icrl.words import say
 
-_NAMES = ("throughput", "run", "growth", "checkpoint")
+_NAMES = ("throughput", "run", "growth", "checkpoint", "page")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +24,7 @@ class BenchArgs:
     name: Positional[str] = "throughput"
     """What to measure: throughput, run (where the time of a whole run goes), growth (what
     environments, width, demonstrations, features and evidence cost as they get more),
-    or checkpoint (what a run spends on not being lost)."""
+    checkpoint (what a run spends on not being lost), or page (the report of a suite)."""
     task: Positional[str | None] = None
     """Of the run; None: the first of --tasks."""
     tasks: tuple[str, ...] = ("half-cheetah-wall", "ant-wall")
@@ -42,6 +43,10 @@ class BenchArgs:
     """Of growth: no size beyond this; None: all, demonstrations of 10^7 steps among them."""
     cold: tyro.conf.FlagCreatePairsOff[bool] = False
     """The run finds nothing that an earlier one compiled."""
+    runs: int = 30
+    """Of the suite whose page is measured: short real ones of every method, and copies."""
+    directories: tuple[Path, ...] = ()
+    """Runs to report in place of those, as `icrl report` takes them."""
     out: Path | None = None
     """Where all numbers go, with versions and machine; None: results/bench/NAME.json,
     of a run results/bench/run-TASK.json with its picture beside it."""
@@ -59,6 +64,9 @@ def run(arguments: list[str]) -> None:
         return
     if args.name == "growth":
         _bench_growth(args, out, command)
+        return
+    if args.name == "page":
+        _bench_page(args, out, command)
         return
     if not args.seconds > 0:
         raise InputError(f"--seconds must be above 0, got {args.seconds}.")
@@ -168,9 +176,44 @@ def _bench_checkpoint(args: BenchArgs, out: Path, command: str) -> None:
     found = measure_checkpoints(task, scenario, demos, source, config)
     make_folder(out.parent)
     write_json(out, {"command": command, **found})
-    said = (
+    say(
+        Console(),
         f"{found['checkpoints']} checkpoints of at most {found['largest_megabytes']:.1f} MB took "
         f"{found['share_of_run']:.2%} of a run of {found['run_seconds']:.0f} s (budget "
-        f"{found['budget']:.0%}): {out}"
+        f"{found['budget']:.0%}): {out}",
     )
-    say(Console(), said)
+
+
+def _bench_page(args: BenchArgs, out: Path, command: str) -> None:
+    """The report of a suite, in a process of its own."""
+    if args.runs < 1:
+        raise InputError(f"--runs must be an integer >= 1, got {args.runs}.")
+    task = args.task or args.tasks[0]
+    scenario = find_scenario(task)
+    from rich.console import Console
+
+    from icrl.experiment.bench.pages import as_json, measure_report, stand_ins
+    from icrl.experiment.bench.whole_run import facts_before
+    from icrl.files import make_folder
+    from icrl.json_files import write_json
+
+    console = Console()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        directories = args.directories
+        which: dict[str, object] = {"directories": [str(path) for path in directories]}
+        if not directories:
+            with console.status("making the runs"):
+                suite, made = stand_ins(task, scenario.task.horizon, args.runs, folder)
+            directories = (suite,)
+            which = {"task": task, "runs": args.runs, "made": made, "copies": args.runs - made}
+        facts = facts_before()
+        with console.status("writing the report"):
+            measured = measure_report(directories, folder / "report")
+    make_folder(out.parent)
+    write_json(out, {"command": command, **which, **as_json(measured), **facts})
+    said = (
+        f"The report took {measured.wall:.1f} s ({measured.cpu:.1f} CPU seconds), "
+        f"its page has {measured.megabytes:.1f} MB: {out}"
+    )
+    say(console, said)

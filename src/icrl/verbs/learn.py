@@ -59,6 +59,7 @@ class LearnArgs:
 
 def run(arguments: list[str]) -> None:
     """`icrl learn TASK`."""
+    # Before the flags are read: with --resume nearly all of them would be refused, or ignored.
     if any(word.partition("=")[0] == "--resume" for word in arguments):
         resume(arguments)
         return
@@ -67,6 +68,7 @@ def run(arguments: list[str]) -> None:
         sys.stdout.write(as_toml(args))
         return
     columns = args.columns.mapping()
+    # All that can be wrong is found before JAX is imported, which takes a second or two.
     scenario = find_scenario(args.task, args.env)
     demos, source = find_demos(
         args.demos, scenario, columns, needed=open_method(args.method).needs_demos
@@ -92,6 +94,7 @@ def run(arguments: list[str]) -> None:
     )
     console = Console()
     make_run(spec, scenario, demos, directory, console, args.log)
+    # A bad score of a run cut short is no result, and nobody who tries --steps 20000 knows that.
     planned = preset(args.preset, args.task, args.method).steps
     if args.config.steps < planned:
         said = (
@@ -164,6 +167,8 @@ def parse(arguments: list[str]) -> LearnArgs:
     guess = _learn_defaults(arguments, said)
     args = tyro.cli(LearnArgs, prog="icrl learn", args=arguments, default=guess)
     _require_own_words(args, said, arguments)
+    # The defaults that flags change depend on task, preset and method, which are flags themselves:
+    # they are guessed, and where the guess was wrong, read again.
     if (args.task, args.preset, args.method) == (guess.task, guess.preset, guess.method):
         return args
     find_scenario(args.task, args.env)
@@ -176,6 +181,8 @@ def _require_own_words(args: LearnArgs, said: ConfigFile, arguments: list[str]) 
     from icrl.experiment.run.inputs import ImportRefused, must_import
 
     path = args.config_file
+    # A TOML file was written by hand, a run's config.json came with a run: only what the user
+    # wrote, or types, is executed.
     theirs = path is not None and (path.is_dir() or path.suffix == ".json")
     if (
         theirs
@@ -211,6 +218,7 @@ def as_toml(args: LearnArgs) -> str:
         for name in ("task", "method", "preset", "demos", "seed", "episodes")
     }
     tables = {"env": asdict(args.env), "columns": {}}
+    # What nobody said is not written: such a file would pin the columns of other logs.
     if args.columns != Columns():
         tables["columns"] = asdict(args.columns)
     return write_config(run, args.config, tables)

@@ -35,6 +35,7 @@ def make_run(
         from icrl.experiment.run.one_run import check_run, run_learning
         from icrl.report.summary import describe_task, print_scores, write_pictures
 
+    # Before the display: what is wrong is said in one line, not under a progress bar.
     rounds = check_run(spec, scenario, demos, directory, constraint, resume)
     title = f"{spec.method} on {spec.task}, seed {spec.seed}"
     if constraint is not None:

@@ -69,6 +69,8 @@ def run(arguments: list[str]) -> None:
         if run.spec.constraint is not None and not run.after:
             line = f"{run.directory.name} uses the constraint of {run.spec.constraint}"
             say(console, line)
+        # A suite that borrows runs costs hours more where there are none to borrow: say so at its
+        # start.
         if run.lender is not None and not run.directory.exists():
             line = f"{run.directory.name} is made here: there is no finished run in {run.lender}"
             say(console, line)
@@ -83,5 +85,6 @@ def run(arguments: list[str]) -> None:
     print_outcome(outcome, out, console)
     if args.collect is not None:
         report.run([str(out), "--out", str(args.collect)])
+    # After the report: what did come to its end is worth having.
     if outcome.failed:
         raise SystemExit(1)

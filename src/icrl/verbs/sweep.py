@@ -83,8 +83,9 @@ def run(arguments: list[str]) -> None:
 
     console = Console()
     space = read_space(args.space)
+    columns = args.columns.mapping()
     scenario = find_scenario(args.task, args.env)
-    demos, source = find_demos(args.demos, scenario, args.columns.mapping())
+    demos, source = find_demos(args.demos, scenario, columns)
     if not open_method(args.method).sweepable or demos is None:
         raise InputError(f"--method {args.method} has no constraint to sweep the settings of.")
     if args.objective == TRUTH and not scenario.truth_known:
@@ -99,6 +100,7 @@ def run(arguments: list[str]) -> None:
         demos=source,
         episodes=args.episodes,
         env=args.env,
+        columns=columns,
     )
     sweep = Sweep(
         spec=spec,
@@ -119,6 +121,7 @@ def run(arguments: list[str]) -> None:
     try:
         study = run_sweep(sweep, demos, tell)
     except KeyboardInterrupt:
+        # From the file, not from this process: others may work on the same sweep.
         done = num_done(open_study(directory))
         raise KeyboardInterrupt(
             f"interrupted after {done} of {args.trials} trials; the same command goes on."

@@ -81,6 +81,8 @@ def test_sizes_that_only_fit_together_can_be_changed_together(tmp_path):
         ),
         ("scouting = 3", "unknown setting 'scouting': did you mean 'scouts'"),
         ("learning_rate = 3", "did you mean '(forward|backward).learning_rate'"),
+        ("[forwrd]\nclip = 0.1", "unknown setting 'forwrd': did you mean 'forward'"),
+        ("[forward.multiplyer]\nbudget = 1", "did you mean 'forward.multiplier'"),
         ("steps = 1.5", "steps is 1.5, expected int"),
         ("seed = true", "seed is True, expected int"),
         (

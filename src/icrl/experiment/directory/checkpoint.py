@@ -17,6 +17,7 @@ from safetensors.numpy import load, save
 
 from icrl.codec import pack, unpack
 from icrl.errors import InputError
+from icrl.experiment.directory.gone import without_gone
 from icrl.files import make_folder, read_bytes, write_whole
 from icrl.types import AnyArray
 
@@ -160,7 +161,10 @@ def _require_same(path: Path, content: dict[str, Any], run: dict[str, Any]) -> N
             f"{path} is of another version of icrl (form {content.get('format')!r:.20}, here "
             f"{_FORMAT}): go on with that version, or remove the run and start it again."
         )
-    there = flat(content.get("run"))
+    recorded = content.get("run")
+    if isinstance(recorded, dict) and "config" in recorded:
+        recorded = {**recorded, "config": without_gone(recorded["config"])}
+    there = flat(recorded)
     here = flat(json.loads(json.dumps(run)))
     other = [name for name in sorted({*there, *here}) if there.get(name) != here.get(name)]
     if other:

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 from icrl.config import LearnConfig
 from icrl.errors import InputError, unknown_name
-from icrl.experiment.directory.parsing import NONE, changed, dotted_names, parse_as
+from icrl.experiment.directory.gone import without_gone
+from icrl.experiment.directory.parsing import NONE, changed, known_names, parse_as
 from icrl.experiment.directory.run_directory import CONFIG
 from icrl.files import MOST_JSON_BYTES, read_bytes
 from icrl.json_files import read_json
@@ -123,7 +124,8 @@ def _sorted_out(content: dict[str, Any]) -> ConfigFile:
         elif name in known:
             settings[name] = value
         elif name not in (*_RECORDED, "config", "constraint"):
-            raise unknown_name("setting", name, [*_RUN, *_TABLES, *dotted_names(LearnConfig)])
+            raise unknown_name("setting", name, [*_RUN, *_TABLES, *known_names(LearnConfig)])
+    settings = without_gone(settings)
     # names and types are wrong or right whatever the preset
     changed(LearnConfig(), _checkable(settings))
     return ConfigFile(run=run, settings=settings, tables=tables)

@@ -53,7 +53,7 @@ def changed(base: Any, said: Any, where: str = "") -> Any:
     for name, value in said.items():
         dotted = f"{where}.{name}".lstrip(".")
         if name not in hints:
-            raise unknown_name("setting", dotted, _known(type(base), where))
+            raise unknown_name("setting", dotted, known_names(type(base), where))
         old = getattr(base, name)
         if dataclasses.is_dataclass(old):
             values[name] = changed(old, value, dotted)
@@ -73,11 +73,18 @@ def dotted_names(kind: type, prefix: str = "") -> list[str]:
     return found
 
 
-def _known(kind: type, where: str) -> list[str]:
+def known_names(kind: type, where: str = "") -> list[str]:
+    """`dotted_names`, and those of the tables that they stand in: what may be meant by a name that
+    is none of them."""
     prefix = ""
     if where:
         prefix = f"{where}."
-    return dotted_names(kind, prefix)
+    tables = [
+        f"{prefix}{name}"
+        for name, hint in typing.get_type_hints(kind).items()
+        if dataclasses.is_dataclass(hint)
+    ]
+    return [*tables, *dotted_names(kind, prefix)]
 
 
 def _parse_dataclass(kind: type, value: Any, where: str) -> Any:

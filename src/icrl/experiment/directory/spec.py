@@ -7,6 +7,7 @@ from typing import Any
 
 from icrl.config import LearnConfig
 from icrl.demos.formats_table import ColumnMapping
+from icrl.experiment.directory.gone import without_gone
 from icrl.experiment.directory.parsing import parse_as
 from icrl.tasks.options import EnvOptions
 
@@ -39,5 +40,8 @@ class RunSpec:
 def spec_from_json(content: dict[str, Any]) -> RunSpec:
     """The spec in a run's `config.json`; what else stands there (command, versions) is left out."""
     names = {f.name for f in dataclasses.fields(RunSpec)}
-    spec: RunSpec = parse_as(RunSpec, {k: v for k, v in content.items() if k in names}, "the run")
+    said = {name: value for name, value in content.items() if name in names}
+    if "config" in said:
+        said["config"] = without_gone(said["config"])
+    spec: RunSpec = parse_as(RunSpec, said, "the run")
     return spec

@@ -64,6 +64,7 @@ class Guarded(Callback):
             return
         try:
             moment()
+        # A callback may end a run on purpose: that is no failure.
         except StopRun:
             raise
         except Exception as error:  # other people's code: whatever it raises, the run is worth more
@@ -110,6 +111,8 @@ class CsvLogger(Callback):
     def on_round(self, snapshot: Snapshot, metrics: dict[str, Any]) -> None:
         """Write all rows; a number that only later rounds have is a column of all."""
         self.rows.append(to_json(metrics))
+        # Anew each time: the phases of a run log different numbers, and a header cannot be appended
+        # to.
         columns = list(dict.fromkeys(name for row in self.rows for name in row))
         text = io.StringIO()
         writer = csv.DictWriter(text, columns, lineterminator="\n")
@@ -135,12 +138,12 @@ class TensorBoardLogger(Callback):
         """The settings, as text."""
         self.writer = self.make_writer(str(started.directory / TENSORBOARD))
         _, summary, tensor = self.protos
-        # A table of Markdown is how TensorBoard shows text.
+        # TensorBoard shows text as Markdown, in which four spaces begin a block of code.
         text = "\n".join(
             ["    " + line for line in json.dumps(to_json(started.config), indent=2).splitlines()]
         )
         plugin = summary.SummaryMetadata.PluginData(plugin_name="text")
-        dtype_string = 7
+        dtype_string = 7  # DT_STRING of TensorFlow's types.proto
         value = tensor.TensorProto(dtype=dtype_string, string_val=[text.encode()])
         self._add(
             [
@@ -183,6 +186,7 @@ class TensorBoardLogger(Callback):
             wall_time=time.time(), step=self.steps, summary=summary.Summary(value=values)
         )
         self.writer.add_event(made)
+        # At once: TensorBoard is looked at while a run goes on, and a run may be killed.
         self.writer.flush()
 
 
@@ -207,6 +211,7 @@ class WandbLogger(Callback):
             dir=str(started.directory),
             config=to_json(config),
             mode=os.environ.get("WANDB_MODE", "offline"),
+            # Its words would tear the live display apart.
             settings=self.wandb.Settings(silent=True),
         )
 

@@ -287,10 +287,10 @@ def _try(sweep: Sweep, trial: Any, stopping: threading.Event) -> float:
     if held_out.has_rewards:
         expert_return = float(held_out.trajectories.returns.mean())
     watcher = _Watcher(trial, runs, rounds, expert_return, stopping)
-    specs = [
-        replace(sweep.spec, config=config, seed=seed, demos=str(sweep.directory / _TRAIN))
-        for seed in by_seed
-    ]
+    # Trials learn from the part that is not held out, which lies in the sweep's own folder in the
+    # form of ours: the columns that were named are those of the user's table.
+    shared = replace(sweep.spec, config=config, demos=str(sweep.directory / _TRAIN), columns=None)
+    specs = [replace(shared, seed=seed) for seed in by_seed]
     _take_over(sweep, trial, specs)
     trial.set_user_attr(_FOLDER, trial.number)
     make_folder(runs[0].parent)

@@ -37,7 +37,8 @@ ALIKE = 0.1
 FEWEST_SEEDS = 3
 NO_RUNS = "no runs yet"
 
-GC, BC = GAIL_CONSTRAINT.name, BINARY_CLASSIFIER.name
+GC = GAIL_CONSTRAINT.name
+BC = BINARY_CLASSIFIER.name
 
 
 class Verdict(NamedTuple):
@@ -79,8 +80,10 @@ def verdicts(found: Found) -> list[Verdict]:
 
 def _bridges(found: Found) -> Verdict:
     task = BRIDGES.task
-    cell, nominal = found.cell(task, ICRL.name), found.cell(task, NOMINAL)
-    here, holds = "-", NO_RUNS
+    cell = found.cell(task, ICRL.name)
+    nominal = found.cell(task, NOMINAL)
+    here = "-"
+    holds = NO_RUNS
     if cell is not None and nominal is not None:
         here = f"violation rate {cell.rate:.3f}, nominal {nominal.rate:.3f}"
         holds = _said(cell, cell.rate <= NO_VIOLATIONS < nominal.rate)
@@ -89,40 +92,42 @@ def _bridges(found: Found) -> Verdict:
 
 
 def _reaches(found: Found, panel: Panel, label: str, level: float) -> Verdict:
-    cell, ratio = found.cell(panel.task, label), found.ratio(panel.task, label)
-    here, holds = "-", NO_RUNS
-    if cell is not None and ratio is not None:
-        here, holds = f"{ratio:.2f}", _said(cell, ratio >= level)
-    return Verdict(
-        panel.figure,
-        panel.title,
-        f"expert-level return (at least {level} of the expert's)",
-        label,
-        _printed_ratio(panel, ICRL_ROW),
-        here,
-        holds,
-    )
+    sentence = f"expert-level return (at least {level} of the expert's)"
+    printed = _printed_ratio(panel, ICRL_ROW)
+    return _beside_expert(found, panel, label, sentence, printed, lambda ratio: ratio >= level)
 
 
 def _falls_short(found: Found, panel: Panel, label: str) -> Verdict:
-    cell, ratio = found.cell(panel.task, label), found.ratio(panel.task, label)
-    here, holds = "-", NO_RUNS
-    if cell is not None and ratio is not None:
-        here, holds = f"{ratio:.2f}", _said(cell, ratio < EXPERT_LEVEL)
-    return Verdict(
-        panel.figure,
-        panel.title,
-        f"not at expert level, for only ICRL's is (below {EXPERT_LEVEL})",
-        label,
-        _printed_ratio(panel, _row(label)),
-        here,
-        holds,
+    sentence = f"not at expert level, for only ICRL's is (below {EXPERT_LEVEL})"
+    printed = _printed_ratio(panel, _row(label))
+    return _beside_expert(
+        found, panel, label, sentence, printed, lambda ratio: ratio < EXPERT_LEVEL
     )
+
+
+def _beside_expert(
+    found: Found,
+    panel: Panel,
+    label: str,
+    sentence: str,
+    printed: str,
+    rule: Callable[[float], bool],
+) -> Verdict:
+    """The mean return as a share of the expert's."""
+    cell = found.cell(panel.task, label)
+    ratio = found.ratio(panel.task, label)
+    here = "-"
+    holds = NO_RUNS
+    if cell is not None and ratio is not None:
+        here = f"{ratio:.2f}"
+        holds = _said(cell, rule(ratio))
+    return Verdict(panel.figure, panel.title, sentence, label, printed, here, holds)
 
 
 def _no_violations(found: Found, panel: Panel, label: str) -> Verdict:
     cell = found.cell(panel.task, label)
-    here, holds = "-", NO_RUNS
+    here = "-"
+    holds = NO_RUNS
     if cell is not None:
         here = f"{cell.rate:.3f}, worst seed {cell.worst_rate:.3f}"
         holds = _said(cell, cell.worst_rate <= NO_VIOLATIONS)
@@ -156,9 +161,11 @@ def _compared(
     rule: Callable[[float, float], bool],
 ) -> Verdict:
     """ICRL less a baseline, in units of the expert's return, with the error of that."""
-    first, second = found.cell(panel.task, label), found.cell(panel.task, other)
+    first = found.cell(panel.task, label)
+    second = found.cell(panel.task, other)
     expert = found.expert(panel.task)
-    here, holds = "-", NO_RUNS
+    here = "-"
+    holds = NO_RUNS
     if first is not None and second is not None and expert is not None:
         apart = (first.mean - second.mean) / expert[0]
         error = float(np.hypot(first.error, second.error)) / expert[0]
@@ -178,8 +185,10 @@ def _compared(
 
 
 def _below_nominal(found: Found, panel: Panel, label: str) -> Verdict:
-    cell, nominal = found.cell(panel.task, label), found.cell(panel.task, NOMINAL)
-    here, holds = "-", NO_RUNS
+    cell = found.cell(panel.task, label)
+    nominal = found.cell(panel.task, NOMINAL)
+    here = "-"
+    holds = NO_RUNS
     if cell is not None and nominal is not None:
         here = f"{cell.mean:,.0f} against {nominal.mean:,.0f}"
         holds = _said(cell, cell.mean < nominal.mean)
@@ -213,7 +222,8 @@ def _important(found: Found, part: str) -> Verdict:
             for seed in sorted(shared)
         ]
         updates_run.append(updates)
-    here, holds = "-", NO_RUNS
+    here = "-"
+    holds = NO_RUNS
     if len(costs) >= FEWEST_SEEDS:
         cost = float(np.mean(costs))
         error = float(standard_error(np.array(costs)))
@@ -233,7 +243,8 @@ def _important(found: Found, part: str) -> Verdict:
 
 def _nominal_violates(found: Found, panel: Panel) -> Verdict:
     cell = found.cell(panel.task, NOMINAL)
-    here, holds = "-", NO_RUNS
+    here = "-"
+    holds = NO_RUNS
     if cell is not None:
         broken = int(np.sum(cell.rates > NO_VIOLATIONS))
         here = f"{broken} of {len(cell.seeds)} seeds"

@@ -76,7 +76,8 @@ class Found(NamedTuple):
 
     def ratio(self, task: str, label: str) -> float | None:
         """Mean true return over the expert's; None: one of the two is not there."""
-        cell, expert = self.cell(task, label), self.expert(task)
+        cell = self.cell(task, label)
+        expert = self.expert(task)
         if cell is None or expert is None:
             return None
         return cell.mean / expert[0]

@@ -177,7 +177,8 @@ def _panel(found: Found, panel: Panel, out: Path) -> str:
 
 
 def _here(found: Found, task: str, label: str) -> list[str]:
-    cell, ratio = found.cell(task, label), found.ratio(task, label)
+    cell = found.cell(task, label)
+    ratio = found.ratio(task, label)
     if cell is None:
         return [NO_RUNS, "-", "-", "-"]
     return [

@@ -7,7 +7,9 @@ from icrl.methods.gail_constraint import GAIL_CONSTRAINT
 from icrl.methods.icrl import ICRL
 from icrl.types import EXPERT, NOMINAL
 
-ICRL_ROW, GC_ROW, BC_ROW = "ICRL", "GAIL constraint", "binary classifier"
+ICRL_ROW = "ICRL"
+GC_ROW = "GAIL constraint"
+BC_ROW = "binary classifier"
 ROWS = {
     EXPERT: EXPERT,
     NOMINAL: NOMINAL,

@@ -36,6 +36,7 @@ def write_page(
     """Write the page, whole or not at all."""
     runs = [run for report in reports for group in report.groups for run in group.finished]
     with_constraint = [run for run in runs if (run.directory / CONSTRAINT).is_dir()]
+    # Maps grow with the square of the axes, and every run has its own.
     most_axes = _AXES
     if len(with_constraint) > _MANY_VIEWS:
         most_axes = _FEWER_AXES
@@ -95,9 +96,11 @@ def document(
         Html('<meta charset="utf-8">'),
         Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         Html(f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">'),
+        # Else a browser asks the disk for favicon.ico, and writes an error into its console.
         Html('<link rel="icon" href="data:,">'),
         element("title", title),
         Html(f"<style>{asset('uplot.min.css')}\n{asset('page.css')}</style>"),
+        # Without scripts nobody could choose a run: then all of them are shown.
         Html("<noscript><style>.run[hidden] { display: block }</style></noscript>"),
     ]
     parts = f"<head>{joined(head)}</head>\n<body>{joined(body)}</body>"
@@ -106,6 +109,8 @@ def document(
 
 def _policy(scripts: Sequence[str]) -> str:
     """Nothing is loaded from anywhere, and no script runs but those of the page."""
+    # By digest, not by 'unsafe-inline': a name of a run that got through as markup could still run
+    # nothing.
     digests = [
         base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts
     ]

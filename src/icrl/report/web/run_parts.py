@@ -38,6 +38,8 @@ class Animations:
             seen.add((run.task, run.label))
         self.pictures: dict[Path, Path] = {}
         self.left_out: set[Path] = set()
+        # Animations are the largest part of a page: a budget in bytes bounds it, however many runs
+        # there are.
         room = _MOST_BYTES
         for directory in [*first, *others]:
             size = found[directory].stat().st_size

@@ -155,6 +155,8 @@ class PlaneEnv(ShapeEnv):
     def begin(self, indices: IntArray) -> None:
         """Somewhere in the first area; all stops, pushes and distractors are drawn now."""
         self.arrivals[indices] = 0
+        # All that chance decides is drawn here, each environment from its own generator: an episode
+        # does not depend on what is done in it, nor on its neighbours.
         for i in indices:
             self.stops[i] = self.rngs[i].uniform(self._lower, self._upper)
             if self.plane.noise > 0:
@@ -201,9 +203,11 @@ class PlaneEnv(ShapeEnv):
         plane = self.plane
         if plane.ride_speed is None:
             speed = np.sqrt((actions * actions).sum(axis=1))
+            # By the length of the velocity, not by its components: diagonals would be faster.
             slower = plane.max_speed / np.maximum(speed, plane.max_speed)
             return np.asarray(plane.seconds * actions * slower[:, None])
         steps = plane.max_speed * plane.seconds * _UNIT_MOVES[actions]
+        # A ride ends at the stop: it never overshoots.
         ride = np.minimum(plane.ride_speed * plane.seconds, distance)
         rides = (actions == len(DIRECTIONS)) * ride / np.maximum(distance, 1e-9)
         return np.asarray(steps + rides[:, None] * ahead)

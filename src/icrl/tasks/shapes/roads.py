@@ -150,6 +150,8 @@ class RoadEnv(ShapeEnv):
         """Place, speed, tank."""
         columns = [self.places, self.speeds]
         if len(self.road.place_names) == 2:
+            # A cosine and a sine have no seam: a rule about a part of the circuit may lie across
+            # its zero.
             angle = 2.0 * np.pi * self.places / self.road.length
             columns = [np.cos(angle), np.sin(angle), self.speeds]
         if self.road.tank is not None:
