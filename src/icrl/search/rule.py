@@ -378,7 +378,7 @@ def _believed(candidates: list[Candidate], strength: float) -> bool:
     if first.kept is None:
         return first.score * strength >= LEAST
     least = min(other.kept for other in candidates if other.kept is not None)
-    return least <= _MOST_KEPT and first.worth / (1.0 - least) * strength >= LEAST
+    return least <= _MOST_KEPT and first.score * first.taken / (1.0 - least) * strength >= LEAST
 
 
 def _triples(question: Question, num_axes: int) -> list[tuple[int, ...]]:
