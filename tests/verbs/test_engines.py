@@ -1,6 +1,7 @@
 """`icrl suite` and `icrl sweep` with `--engine ray`: what is chosen, shown and skipped is as with
 processes. (`tests/extras/test_ray.py` has a cluster.)"""
 
+import signal
 import sys
 
 import pytest
@@ -84,3 +85,17 @@ def test_a_sweep_asks_for_the_engine_that_is_named(refused, monkeypatch):
     monkeypatch.setattr(ray_engine, "find_engine", find)
     said = refused("sweep", "lap-grid", "--space", "space.toml", *RAY)
     assert "asked for ('ray', 'auto', 3)" in said
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_suite_that_is_stopped_says_how_to_go_on(number, code, monkeypatch, capsys):
+    def engine(jobs, num_processes, watcher):
+        signal.raise_signal(number)
+
+    monkeypatch.setattr(ray_engine, "find_engine", lambda *words: engine)
+    with pytest.raises(SystemExit) as stop:
+        main(["suite", "mine.toml", "--out", "out"])
+    assert stop.value.code == code
+    assert "interrupted. out keeps what was done: the same command goes on." in (
+        capsys.readouterr().err
+    )
