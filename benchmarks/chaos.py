@@ -2,11 +2,14 @@
 and compared with undisturbed ones.
 
 Run `python benchmarks/chaos.py --kind lap-grid --kills 1000 --seed 0 --out
-results/reliability/chaos-lap-grid.json` (kinds: lap-grid, half-cheetah, suite). A life of a run is
-a process: `icrl learn TASK ... --out DIR`, then `icrl learn --resume DIR` until it ends by itself.
+results/reliability/chaos-lap-grid.json` (kinds: lap-grid, half-cheetah, suite, ray). A life of a
+run is a process: `icrl learn TASK ... --out DIR`, then `icrl learn --resume DIR` until it ends by
+itself.
 
 It is sent SIGKILL, SIGTERM or SIGINT, half of the times at any moment, else soon after it has
-finished a round; of a suite (`chaos-suite.toml`), the suite itself or one of its workers.
+finished a round; of a suite (`chaos-suite.toml`), the suite itself or one of its workers. With
+`--kind ray` (extra `ray`) the same suite runs on a cluster of three nodes on this machine, and up
+to two of them are removed at such moments: it must end by itself, with the bytes of processes.
 
 After every life the directory must be readable; in the end every byte of constraint, policy,
 metrics and scores (but for seconds) must be that of the undisturbed run. With `--fork` a life
@@ -29,10 +32,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -47,6 +52,11 @@ from icrl.errors import InputError
 from icrl.experiment.directory.checkpoint import checkpoints
 from icrl.experiment.directory.run_directory import RunDirectory, without_times
 from icrl.experiment.directory.spec import RunSpec
+from icrl.experiment.engine.engine import Job
+from icrl.experiment.engine.ray_engine import import_ray, run_jobs_on_ray
+from icrl.experiment.suite.making import run_suite
+from icrl.experiment.suite.suite import expand
+from icrl.experiment.suite.suites import find_suite
 from icrl.json_files import to_json
 from icrl.runtime import configure_jax
 from icrl.tasks.registry import make_scenario
@@ -90,6 +100,8 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     ],
 }
 SUITE = ("suite", str(Path(__file__).with_name("chaos-suite.toml")), "--jobs=2")
+SUITES = ("suite", "ray")
+"""Kinds that are suites: `SUITE` as processes, and on a Ray cluster."""
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 CODES = {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}
 MOST_LIVES = 60
@@ -345,18 +357,7 @@ class Chaos:
 
     def _kill(self, life: Life, out: Path) -> str | None:
         """Wait for the moment, and send a signal; None: it had ended by itself."""
-        before = rounds_made(out)
-        usual = statistics.median(self.start_up)
-        began = time.monotonic()
-        if self.rng.random() < 0.5:
-            delay = self.rng.uniform(0.0, 1.5 * usual)
-            while life.poll() is None and time.monotonic() - began < delay:
-                time.sleep(_WAIT)
-        else:
-            while life.poll() is None and rounds_made(out) <= before:
-                time.sleep(_WAIT)
-            self.start_up.append(time.monotonic() - began)
-            time.sleep(self.rng.expovariate(5.0))
+        self._wait_for_moment(lambda: life.poll() is not None, out)
         if life.poll() is not None:
             return None
         number = self.rng.choice(SIGNALS)
@@ -373,6 +374,21 @@ class Chaos:
         self.counts["kills"] += 1
         return f"{whom} {number.name}"
 
+    def _wait_for_moment(self, ended: Callable[[], bool], out: Path) -> None:
+        """Half of the times any moment, else soon after a round; no longer than until the end."""
+        before = rounds_made(out)
+        usual = statistics.median(self.start_up)
+        began = time.monotonic()
+        if self.rng.random() < 0.5:
+            delay = self.rng.uniform(0.0, 1.5 * usual)
+            while not ended() and time.monotonic() - began < delay:
+                time.sleep(_WAIT)
+        else:
+            while not ended() and rounds_made(out) <= before:
+                time.sleep(_WAIT)
+            self.start_up.append(time.monotonic() - began)
+            time.sleep(self.rng.expovariate(5.0))
+
     def _judge(self, life: Life, code: int, sent: str | None, out: Path) -> None:
         """The exit code, the words, and what is left."""
         said = life.errors.read_text(errors="replace")
@@ -388,11 +404,62 @@ class Chaos:
         if "Traceback" in said and code in (0, 1, 2, 130, 143):
             self.counts["tracebacks"] += 1
             self.problems.append(f"traceback after {sent}: {said[-600:]}")
+        self._read(out, sent)
+
+    def _read(self, out: Path, sent: str | None) -> None:
         try:
             require_readable(out)
         except InputError as error:
             self.counts["unreadable directories"] += 1
             self.problems.append(f"after {sent}: {error}")
+
+
+class Nobody:
+    """Is told how a suite gets on, and does not listen."""
+
+    def started(self, job: Job, process_id: int) -> None:
+        pass
+
+    def ended(self, job: Job, exit_code: int) -> None:
+        pass
+
+    def waiting(self) -> None:
+        pass
+
+
+class RayChaos(Chaos):
+    """Removes nodes of a Ray cluster under a suite, which goes on by itself on those that stay."""
+
+    def disturb(self, words: tuple[str, ...], kills: int) -> None:
+        """One suite on a cluster of its own that loses so many nodes, two at most."""
+        from ray_nodes import three_nodes
+
+        wanted = self.reference(words)
+        out = self.folder / "run"
+        shutil.rmtree(out, ignore_errors=True)
+        runs = expand(find_suite(words[1]), out)
+        over = threading.Event()
+        with three_nodes(self.folder) as cluster, ThreadPoolExecutor(1) as pool:
+            removing = pool.submit(self._remove_nodes, cluster, kills, out, over)
+            try:
+                outcome = run_suite(runs, out, 1, Nobody(), " ".join(words), run_jobs_on_ray)
+            finally:
+                over.set()
+            removing.result()
+        self._read(out, "a Ray node was removed")
+        self.counts["runs"] += 1
+        if outcome.failed:
+            self.problems.append(f"{' '.join(words)}: {', '.join(outcome.failed)} failed")
+        self._compare(words, wanted, digest(out))
+
+    def _remove_nodes(self, cluster: Any, kills: int, out: Path, over: threading.Event) -> None:
+        for node in cluster.nodes_to_die[:kills]:
+            self._wait_for_moment(over.is_set, out)
+            if over.is_set():
+                return
+            cluster.remove_node(node, allow_graceful=False)  # as SIGKILL to all of its processes
+            self.counts["removals of a Ray node"] += 1
+            self.counts["kills"] += 1
 
 
 def report(chaos: Chaos, seconds: float, command: str) -> dict[str, Any]:
@@ -455,6 +522,14 @@ def go_on(chaos: Chaos, path: Path) -> float:
     return float(before["seconds"])
 
 
+def require_ray() -> None:
+    """End with the name of the extra where Ray is not installed: before anything is made."""
+    try:
+        import_ray()
+    except InputError as error:
+        raise SystemExit(f"--kind ray runs a suite with --engine ray. {error}") from error
+
+
 def preload() -> None:
     """Import what a life needs, so that forks need not."""
     reports = (
@@ -473,7 +548,7 @@ def main(
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--kind", choices=(*RUNS, "suite"), default="lap-grid")
+    parser.add_argument("--kind", choices=(*RUNS, *SUITES), default="lap-grid")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--each", type=int, default=5, help="kills of one run at most")
     parser.add_argument("--seed", type=int, default=0)
@@ -485,9 +560,14 @@ def main(
     parser.add_argument("--out", type=Path, default=None)
     parser.add_argument("--go-on", action="store_true", help="add to the counts in --out")
     args = parser.parse_args(arguments)
+    suite = args.kind in SUITES
+    made_by = Chaos
+    if args.kind == "ray":
+        made_by = RayChaos
+        require_ray()
     # Lives compile nothing that an earlier one has compiled: most of a short life would be that.
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
-    if args.fork and args.kind != "suite":
+    if args.fork and not suite:
         if (
             "JAX_COMPILATION_CACHE_DIR" not in os.environ
         ):  # JAX reads its settings when it is imported: begin again
@@ -500,9 +580,8 @@ def main(
     began = time.monotonic()
     kinds = RUNS.get(args.kind, [SUITE])
     with tempfile.TemporaryDirectory(prefix="icrl-chaos-") as folder:
-        suite = args.kind == "suite"
         rng = random.Random(args.seed)
-        chaos = Chaos(
+        chaos = made_by(
             args.kind, rng, args.fork and not suite, args.worker and not suite, Path(folder)
         )
         earlier = 0.0

@@ -15,6 +15,7 @@ KILLED = {
     "lap-grid": "runs of `lap-grid`",
     "half-cheetah": "runs of `half-cheetah-wall`",
     "suite": "suites",
+    "ray": "nodes under suites on Ray",
 }
 DAMAGED = ("fuzz", "fuzz-checkpoint", "fuzz-all-kinds")
 COUNTS = (

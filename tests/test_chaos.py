@@ -1,9 +1,12 @@
-"""What `benchmarks/chaos.py` counts is of one commit."""
+"""What `benchmarks/chaos.py` counts is of one commit, and what its words ask for."""
 
 import json
+import os
 import random
+import sys
 from pathlib import Path
 from runpy import run_path
+from types import ModuleType
 
 import pytest
 
@@ -61,3 +64,47 @@ def test_the_suite_that_is_killed_has_every_way_to_learn(script, tmp_path):
     ]
     assert [run.spec.method for run in runs][2:] == ["gail-constraint", "nominal"]
     assert all(run.spec.config.steps <= 40_000 for run in runs)  # seconds each
+
+
+def test_without_ray_its_kind_names_the_extra_and_makes_nothing(script, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    out = tmp_path / "chaos.json"
+    words = ["--kind", "ray", "--kills", "2", "--out", str(out)]
+    with pytest.raises(
+        SystemExit, match=r"--kind ray .*needs the extra 'ray'.*pip install 'icrl\[ray\]'"
+    ):
+        script["main"](words)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "forks"),
+    [
+        (["--kind=ray", "--fork", "--worker"], "RayChaos", False),
+        (["--kind=suite", "--fork", "--worker"], "Chaos", False),
+        (["--kind=lap-grid", "--worker"], "Chaos", True),
+    ],
+)
+def test_only_single_runs_have_lives_of_another_kind(script, monkeypatch, words, kind, forks):
+    """A suite is a process with workers of its own, on a cluster or not."""
+    monkeypatch.setitem(sys.modules, "ray", ModuleType("ray"))
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    made = []
+
+    def disturb(chaos, words, kills):
+        made.append((type(chaos).__name__, words[0], chaos.fork or chaos.worker))
+        chaos.start_up.append(1.0)
+        chaos.counts.update(kills=kills, runs=1)
+
+    for name in ("Chaos", "RayChaos"):
+        monkeypatch.setattr(script[name], "disturb", disturb)
+    found = script["main"]([*words, "--kills=1"], say=lambda text: None)
+    assert made == [(kind, "learn" if forks else "suite", forks)]
+    assert found["kind"] == words[0].removeprefix("--kind=")
+
+
+def test_a_kind_that_there_is_not_is_refused_with_those_that_there_are(script, capsys):
+    with pytest.raises(SystemExit):
+        script["main"](["--kind", "cluster"])
+    said = capsys.readouterr().err
+    assert all(kind in said for kind in ("lap-grid", "half-cheetah", "suite", "ray"))

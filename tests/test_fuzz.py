@@ -19,3 +19,5 @@ def test_no_damaged_file_ends_in_a_traceback_or_is_read_with_numbers_that_are_no
     assert counts["refused"] + counts["read"] == 500
     assert min(counts["refused"], counts["read"]) > 20
     assert (counts["tracebacks"], counts["silent_not_finite"]) == (0, 0)
+    damaged = {name.partition(":")[0] for name in counts["by_kind"]}
+    assert {"demos.npz", "constraint", "policy", "checkpoint", "config", "records"} <= damaged

@@ -44,3 +44,19 @@ def test_quick_tests_see_faults_and_leave_the_rest_to_pytest(tmp_path):
         "never ends",
         "no Python",
     ]
+
+
+def test_no_fault_in_the_rooms_that_must_have_none_goes_unseen():
+    """As committed: `make mutants` takes hours."""
+    rooms = json.loads((ROOT / "results" / "reliability" / "mutants.json").read_text())["rooms"]
+    assert {room["room"].rpartition("/")[2]: room["survivors"] for room in rooms} == {
+        name: []
+        for name in (
+            "weights",
+            "objective",
+            "backward_step",
+            "advantages",
+            "multiplier",
+            "evaluate",
+        )
+    }

@@ -3,12 +3,13 @@ every run ends, with the bytes of processes."""
 
 import json
 import os
-import socket
 import threading
 import time
 from _thread import interrupt_main
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
+from runpy import run_path
 
 import pytest
 
@@ -21,7 +22,7 @@ from icrl.experiment.engine.ray_engine import find_engine, import_ray, run_jobs_
 from icrl.experiment.suite.making import run_suite
 from icrl.experiment.suite.suite import Entry, Suite, expand
 
-ray = import_ray()  # before anything else imports it: it reads its settings then
+import_ray()  # before anything else imports it: it reads its settings then
 
 # Ray's own: sockets and files that it leaves to the end of the process.
 pytestmark = [
@@ -33,8 +34,6 @@ pytestmark = [
 SEEDS = 6
 PATIENCE = 1200.0
 """Seconds that one test may take, ten times what it does alone: others may keep the cores busy."""
-STARTS = 3
-"""How often Ray may try to start its own processes."""
 
 
 def short(config):
@@ -72,72 +71,11 @@ class Watch:
         pass
 
 
-def free_ports():
-    """Ports for a node's helpers.
-
-    Ray waits 15 seconds for those that it has to find out,
-    which on a busy machine does not do (its issue 65983).
-    """
-    names = (
-        "metrics_agent_port",
-        "metrics_export_port",
-        "dashboard_agent_listen_port",
-        "runtime_env_agent_port",
-    )
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in names]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return {name: one.getsockname()[1] for name, one in zip(names, sockets, strict=True)}
-
-
-def tell_raylets_their_port(folder):
-    """A raylet gives the agent beside it 15 seconds to say its port, unless it is told one.
-
-    Of the four ports above Ray hands on three. There is no setting for the fourth (its issue
-    65983), but the raylet has the flag: a script in its place adds it.
-    """
-    from ray._private import services
-
-    script = folder / "raylet"
-    script.write_text(
-        f'#!/bin/sh\nexec "{services.RAYLET_EXECUTABLE}" "$@" --dashboard_agent_listen_port=52365\n'
-    )
-    script.chmod(0o755)
-    services.RAYLET_EXECUTABLE = str(script)
-
-
-def started_cluster():
-    """A head and two nodes, a core each. That Ray comes up is not what is tested here: on a busy
-    machine it may be tried again."""
-    from ray.cluster_utils import Cluster
-
-    for number in range(STARTS):
-        made = Cluster(initialize_head=False)
-        try:
-            # `wait` has 30 seconds
-            made.add_node(wait=False, num_cpus=1, include_dashboard=False, **free_ports())
-            made.nodes_to_die = [
-                made.add_node(wait=False, num_cpus=1, **free_ports()) for _ in range(2)
-            ]
-            made.wait_for_nodes(timeout=PATIENCE / STARTS)
-            ray.init(address=made.address, log_to_driver=False, logging_level="error")
-            return made
-        except Exception:
-            ray.shutdown()
-            made.shutdown()
-            if number == STARTS - 1:
-                raise
-    raise AssertionError
-
-
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    tell_raylets_their_port(tmp_path_factory.mktemp("bin"))
-    made = started_cluster()
-    yield made
-    ray.shutdown()
-    made.shutdown()
+    script = run_path(str(Path(__file__).parents[2] / "benchmarks" / "ray_nodes.py"))
+    with script["three_nodes"](tmp_path_factory.mktemp("bin")) as made:
+        yield made
 
 
 @pytest.fixture(autouse=True)

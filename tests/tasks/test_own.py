@@ -2,6 +2,7 @@
 and what is said when it fails."""
 
 import contextlib
+import inspect
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ import icrl
 from icrl.agent.rollout import EnvStream
 from icrl.errors import InputError, InputWarning
 from icrl.tasks.bundle import Elsewhere, Here
+from icrl.tasks.options import EnvOptions
 from icrl.tasks.own import task_from_env
 from icrl.tasks.registry import make_scenario, make_task
 from icrl.tasks.single import SingleEnv
@@ -358,6 +360,12 @@ def test_an_environment_may_hang_already_when_it_is_tried():
         match=r"a reset and 30 steps of .* \(seed 0\) did not come to an end within 0.5 s",
     ):
         own(type("Sleeps", (Walk,), {"reset": sleeps}), env_timeout=0.5)
+
+
+def test_patience_is_ten_minutes_wherever_nothing_is_said():
+    for function in (task_from_env, make_task):
+        assert inspect.signature(function).parameters["env_timeout"].default == 600.0
+    assert EnvOptions().env_timeout == 600.0
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])

@@ -18,6 +18,7 @@ from icrl.experiment.directory.provenance import constraint_of_run
 from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.experiment.run.inputs import scenario_of_run
 from icrl.experiment.run.one_run import run_learning
+from icrl.experiment.suite.display import last_words
 from icrl.tasks.lap_grid import lap_grid
 from small_runs import TINY, Quiet, lap_demos, tiny_spec
 
@@ -255,6 +256,48 @@ def test_an_edited_line_of_the_metrics_is_named(run, line, words):
     path.write_text(f"{line}\n{path.read_text()}")
     with pytest.raises(InputError, match=words):
         RunDirectory(run).metrics()
+
+
+def test_last_words_that_are_none_do_not_end_a_report(run, capsys):
+    (run / "scores.json").unlink()  # a run that failed
+    (run / "error.txt").write_text(" \n")
+    assert ending(VERBS["report"], capsys)[0] in (0, 2)
+    assert last_words(run) == "error.txt is empty"
+
+
+def test_of_last_words_only_the_last_are_read(run):
+    (run / "error.txt").write_text("why\nThe run ended with exit code 1.\n")
+    assert last_words(run) == "why"
+    with (run / "error.txt").open("r+b") as file:
+        file.truncate(3 * 10**12)  # takes no room on the disk, and would take terabytes of memory
+        file.seek(0, os.SEEK_END)
+        file.write(b"\nwhy not\nThe run ended with exit code 1.\n")
+    assert last_words(run) == "why not"
+
+
+FILES = [
+    "config.json",
+    "scores.json",
+    "metrics.jsonl",
+    "evaluation.json",
+    "error.txt",
+    "policy.safetensors",
+    "visited.npz",
+    "constraint/constraint.safetensors",
+    "constraint/card.json",
+]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_pipe_in_a_run_is_not_waited_for(run, capsys, name):
+    """Read where it matters: `report` reads no policy, `evaluate` no last words."""
+    (run / name).unlink(missing_ok=True)
+    os.mkfifo(run / name)
+    verb = "report"
+    if name == "policy.safetensors":
+        verb = "evaluate"
+    code, said = ending(VERBS[verb], capsys)
+    assert (code, "named pipe" in said) == (2, True)
 
 
 @pytest.fixture

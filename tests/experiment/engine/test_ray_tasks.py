@@ -3,7 +3,7 @@
 
 import os
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -11,10 +11,12 @@ from icrl.errors import InputError
 from icrl.experiment.engine.engine import Job, run_jobs
 from icrl.experiment.engine.ray_engine import (
     PATIENT,
+    Ended,
     _bring_back,
     _packed,
     find_engine,
     import_ray,
+    run_jobs_on_ray,
     run_on_node,
 )
 
@@ -95,3 +97,58 @@ def test_ray_is_told_to_be_patient_unless_the_user_says_otherwise(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", loaded)
     assert import_ray() is loaded
     assert given == {**PATIENT, "RAY_health_check_timeout_ms": "7", "RAY_USAGE_STATS_ENABLED": "0"}
+
+
+class FakeRay(ModuleType):
+    """A cluster of one core that loses a job as often as it is told."""
+
+    class exceptions:
+        RayError = RuntimeError
+
+    def __init__(self, losses):
+        super().__init__("ray")
+        self.losses = losses
+        self.options = {}
+        self.calls = []
+
+    def is_initialized(self):
+        return True
+
+    def cluster_resources(self):
+        return {"CPU": 1.0}
+
+    def remote(self, **options):
+        self.options = options
+        return lambda function: SimpleNamespace(remote=self._submit)
+
+    def _submit(self, job, *rest):
+        self.calls.append(job.name)
+        return len(self.calls)
+
+    def wait(self, references, timeout):
+        return references, []
+
+    def get(self, reference):
+        if reference <= self.losses:
+            raise RuntimeError("the node died")
+        return Ended(0, "", None)
+
+
+@pytest.mark.parametrize(("losses", "tries", "code"), [(0, 1, 0), (2, 3, 0), (9, 3, -1000)])
+def test_a_job_is_one_task_of_one_core_that_is_tried_again(job, monkeypatch, losses, tries, code):
+    """Ray tries again when a node dies; what it gives up on is handed to it again."""
+    ray = FakeRay(losses)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    told = []
+    watcher = SimpleNamespace(
+        started=lambda job, process_id: told.append("started"),
+        ended=lambda job, exit_code: told.append(exit_code),
+        waiting=lambda: None,
+    )
+    run_jobs_on_ray([job], 2, watcher)
+    assert ray.options["num_cpus"] == 1
+    assert ray.options["max_retries"] > 2
+    assert ray.calls == ["run"] * tries
+    assert told == ["started", code]
+    assert list(job.directory.parent.iterdir()) == []  # the mark is gone

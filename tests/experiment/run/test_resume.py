@@ -1,6 +1,8 @@
 """A run that was interrupted goes on, and ends with the same bytes as one that never was."""
 
+import errno
 import json
+import os
 import shutil
 import signal
 from dataclasses import replace
@@ -19,7 +21,7 @@ from icrl.experiment.run.loggers import CsvLogger
 from icrl.experiment.run.one_run import run_learning
 from icrl.interrupts import remembered_interrupts
 from icrl.tasks.lap_grid import lap_grid
-from small_runs import FORWARD, ROUND, TINY, lap_demos, tiny_spec
+from small_runs import FORWARD, ROUND, TINY, Counter, lap_demos, tiny_spec
 
 SCENARIO = lap_grid()
 ROUNDS = 5
@@ -201,6 +203,65 @@ def test_checkpoints_cost_no_more_than_their_share(tmp_path, monkeypatch):
     with pytest.raises(Stop):
         make(spec_of("nominal"), tmp_path / "run", StopAt(4))
     assert written == [0, 3]
+
+
+@pytest.mark.parametrize(
+    ("number", "synced", "words"),
+    [
+        (errno.EACCES, 2, "you may not write there"),  # before there is a configuration
+        (errno.ENOSPC, 25, "the disk is full"),
+        (errno.EROFS, 40, "read-only file system"),
+    ],
+)
+def test_a_run_that_could_not_write_goes_on_when_it_can(
+    number, synced, words, straight, tmp_path, monkeypatch
+):
+    fsync = os.fsync
+    left = [synced]
+
+    def refused(descriptor):
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(number, os.strerror(number))
+        fsync(descriptor)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", refused)
+        with pytest.raises(InputError, match=f"cannot be written: .*{words}"):
+            make(spec_of("icrl"), tmp_path / "run")
+    assert not list((tmp_path / "run").rglob(".*"))  # nothing half-written, and no lock
+    assert bool(checkpoints(tmp_path / "run")) == (synced > 2)
+    make(spec_of("icrl"), tmp_path / "run", resume=True)
+    assert content(tmp_path / "run") == straight("icrl")
+
+
+def test_a_run_whose_environment_fails_is_kept_up_to_its_last_round(
+    straight, tmp_path, monkeypatch
+):
+    """Where checkpoints are dear, the last round is in memory alone when it happens."""
+    monkeypatch.setattr(keeping, "_SHARE", 1e-9)
+    counter = Counter()
+
+    def make_env(num_envs):
+        env = counter.watch(SCENARIO.task).make_env(num_envs)
+        step = env.step
+
+        def fails(actions):
+            if counter.steps > 3 * ROUND + 100:
+                raise InputError(
+                    "world of mine, the episode of seed 7, at step 3: the motor is hot"
+                )
+            return step(actions)
+
+        env.step = fails
+        return env
+
+    broken = replace(SCENARIO, task=replace(SCENARIO.task, make_env=make_env))
+    with pytest.raises(InputError, match="seed 7, at step 3: the motor is hot"):
+        run_learning(spec_of("icrl"), broken, lap_demos(), tmp_path / "run", Callback())
+    assert checkpoints(tmp_path / "run")[0].name == "round-000002.safetensors"
+    make(spec_of("icrl"), tmp_path / "run", resume=True)
+    assert content(tmp_path / "run") == straight("icrl")
 
 
 def interrupted(directory, rounds=3):

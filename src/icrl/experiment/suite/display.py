@@ -16,10 +16,13 @@ from icrl.experiment.engine.engine import Job
 from icrl.experiment.suite.making import Outcome
 from icrl.experiment.suite.statistics import num_collapsed
 from icrl.experiment.suite.suite import PlannedRun
+from icrl.files import require_regular
 from icrl.types import NOMINAL
 from icrl.words import say, shown
 
 _REFRESH_SECONDS = 0.5
+_LAST_BYTES = 100_000
+"""Of `error.txt`, where its last lines are looked for: a run may have said gigabytes."""
 
 
 class SuiteDisplay:
@@ -211,11 +214,14 @@ def _in_words(scores: dict[str, Any]) -> str:
 
 def last_words(directory: Path) -> str:
     """The line of a failed run's `error.txt` that says most: its last but the exit code."""
-    lines = [
-        line.strip()
-        for line in (directory / ERROR).read_text(errors="replace").splitlines()
-        if line.strip()
-    ]
+    path = directory / ERROR
+    size = require_regular(path)
+    with path.open("rb") as stream:
+        stream.seek(max(0, size - _LAST_BYTES))
+        text = stream.read().decode(errors="replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return f"{ERROR} is empty"
     if len(lines) > 1:
         return lines[-2]
     return lines[-1]
