@@ -115,8 +115,6 @@ def found_by_search(
     earns = {AGENT: _earns(float(np.mean(played.returns)), demos)}
     judged = judge_of_card(constraint)
     done = last_judges(record)
-    # One that was trained now was given more steps than the run had for it: it is the better
-    # witness.
     if judge is not None:
         judged = judge.judged
         done = judge.episodes

@@ -35,8 +35,8 @@ def compared(mean_return: float, demos: Demonstrations) -> Compared:
     returns = demos.trajectories.returns
     expert = float(np.mean(returns))
     scatter = max(float(np.std(returns)), 1e-9)
+    # A share of a mean near 0 would be any number: there the scatter is the unit.
     return Compared(
-        # A share of a mean near 0 would be any number: there the scatter is the unit.
         (mean_return - expert) / max(abs(expert), scatter), (mean_return - expert) / scatter
     )
 

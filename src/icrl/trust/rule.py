@@ -234,8 +234,9 @@ def _question(
     axes: tuple[Axis, ...], task: Task, demos: Trajectories, done: Trajectories, weights: Any
 ) -> Question:
     shown = values_of(axes, demos, task.discrete)
+    # Nothing counts as paid, so that nothing is vetoed: of a kept episode it is not known when its
+    # rewards came.
     return put_question(
-        # Nothing was paid: when rewards came is not in the record, so nothing is vetoed by it.
         axes, shown, values_of(axes, done, task.discrete), weights, np.zeros(done.rewards.shape)
     )
 
