@@ -218,8 +218,6 @@ class SearchWay:
         self, state: LearnState, samples: Trajectories, expected: Expected
     ) -> LearnState:
         """All that scouts do is kept; once enough of them are back, ζ is found."""
-        # Of every piece, not of the last alone: scouts that are still learning share where reward
-        # leads and differ in style (decision 0011).
         advantages = expected.advantages(samples)
         out_earning = float(np.mean(advantages)) >= _RETURNS_AT
         training = counted(state.training, out_earning)
@@ -230,6 +228,8 @@ class SearchWay:
             or not improving(curve)
             or training.steps + forward_steps(self.forward) > self.budget(state)
         )
+        # After every piece, not at the end alone: scouts that are still learning share where reward
+        # leads and differ in style (decision 0011).
         evidence = add(state.evidence, samples, 0)
         state = dataclasses.replace(
             state,

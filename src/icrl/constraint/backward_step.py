@@ -274,8 +274,7 @@ def _check_weights(sample_weights: FloatArray | None, num_samples: int) -> Float
     """Evidence weights [N_S] as float32."""
     if sample_weights is None:
         return np.ones(num_samples, np.float32)
-    # A negative weight would be evidence for a constraint that S obeys: the logarithm of the
-    # weighted mean would not exist.
+    # A negative one could make the weighted mean of ω negative, which has no logarithm.
     weights = np.asarray(sample_weights, np.float32)
     if weights.shape != (num_samples,) or not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise InputError(
