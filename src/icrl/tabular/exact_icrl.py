@@ -98,7 +98,8 @@ def learn_exact(
     table_of = jax.jit(
         lambda theta: log_feasibility(logits(unravel(theta), inputs, activation, jnp), jnp)
     )
-    # The chain rule of Eq. 6: occupancies are found in NumPy, and only ζ's own part needs JAX.
+    # The gradient of Eq. 6 by the chain rule: occupancies are found in NumPy, and only ζ's own part
+    # needs JAX.
     pull_back = jax.jit(lambda theta, gap: jax.vjp(table_of, theta)[1](gap)[0])
 
     def log_zeta_of(theta: FloatArray) -> FloatArray:
