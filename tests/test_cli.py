@@ -266,7 +266,8 @@ def test_evaluate_wants_a_run_directory(refused, tmp_path):
 def test_a_run_can_be_judged_after_its_demonstrations_have_moved(capsys, tmp_path):
     (tmp_path / "mine.npz").write_bytes(shipped_demos("lap-grid.npz").read_bytes())
     main(["learn", "--demos", "mine.npz", "--steps", str(ROUND), "--out", "run", *TINY_FLAGS])
-    assert RunDirectory(tmp_path / "run").config()["demos"] == "mine.npz"
+    # as it is found from any folder
+    assert RunDirectory(tmp_path / "run").config()["demos"] == str(tmp_path / "mine.npz")
     (tmp_path / "mine.npz").unlink()
     main(["evaluate", "run", "--episodes", "2"])
     assert "this run (2 episodes)" in capsys.readouterr().out

@@ -57,6 +57,8 @@ _GROWS = 0.4
 _NEAR = 0.05
 """Of the way from chance to demonstrations: an agent that comes so near earns what they earn.
 To earn the last of it, agents go where nobody has shown that one may."""
+_NEAR_OF_ALL = 0.1
+"""And of what demonstrations earn."""
 _LEFT_FOR_FINAL = 0.3
 """Of a run's steps, for the agent that is handed out."""
 _LAST_LOOK = 0.8
@@ -331,11 +333,12 @@ class SearchWay:
             # here and there by a hair
             done = measured(samples, samples, cost, expected)
             most_forbidden = HARDLY
+        # where chance loses a lot, a small part of the way is a large part of what they earn
+        near = min(_NEAR * expected.way, _NEAR_OF_ALL * abs(expected.mean))
         # From like starts: the hundred starts of these episodes may be easier or harder than those
         # of the demonstrations.
-        shortfall = float(np.mean(expected.from_starts(samples))) - max(
-            expected.standard_error, _NEAR * expected.way
-        )
+        theirs = float(np.mean(expected.from_starts(samples)))
+        shortfall = theirs - max(expected.standard_error, near)
         goal = None
         if self.config.train is Train.until_expert:
             goal = Goal(shortfall, most_forbidden)

@@ -260,4 +260,4 @@ def test_of_two_parts_the_better_comes_first():
 def test_what_agents_keep_while_they_obey_counts_against_a_rule():
     tried = PAIR._replace(kept=0.75)
     assert PAIR.worth == PAIR.score  # nobody was asked
-    assert tried.worth == pytest.approx(0.25 * PAIR.score)
+    assert tried.worth == pytest.approx(0.25**2 * PAIR.score)

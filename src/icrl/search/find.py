@@ -63,9 +63,17 @@ class Candidate(NamedTuple):
         return self.before >= _VETO * self.score
 
     @property
+    def taken(self) -> float:
+        """Share of the gain that obeying takes away."""
+        return 1.0 - (self.kept or 0.0)
+
+    @property
     def worth(self) -> float:
-        """Score, as far as obeying takes away what was to be explained."""
-        return self.score * (1.0 - (self.kept or 0.0))
+        """Score, as far as obeying takes away what was to be explained.
+
+        Squared: what agents keep before they learn anew is the least of what they could keep.
+        """
+        return self.score * self.taken**2
 
     @property
     def spared(self) -> float:

@@ -247,8 +247,8 @@ def _most_sparing(rules: list[Rule]) -> Rule:
     """Of the best rule and its rivals, the one that forbids least beside what it explains.
 
     An expert who keeps a rule acts in certain ways, and a rule over its actions that forbids all
-    other ways explains as much as the rule itself. But it forbids most of what anybody does (Eq. 8
-    has a price for that, too).
+    other ways explains as much as the rule itself. But it forbids most of what anybody does; the
+    regulariser of Eq. 8 is a price of the same kind.
     """
     best = max(rules, key=lambda rule: rule.candidate.worth).candidate
     rivals = [
@@ -388,7 +388,7 @@ def _believed(candidates: list[Candidate], strength: float) -> bool:
     if first.kept is None:
         return first.score * strength >= LEAST
     least = min(other.kept for other in candidates if other.kept is not None)
-    return least <= _MOST_KEPT and first.worth / (1.0 - least) * strength >= LEAST
+    return least <= _MOST_KEPT and first.score * first.taken / (1.0 - least) * strength >= LEAST
 
 
 def _triples(question: Question, num_axes: int) -> list[tuple[int, ...]]:
