@@ -165,6 +165,8 @@ class GradientWay:
             constraint_info={**info._asdict(), "cost_change": change},
             moved=info.updates_made > 0,
             why=why,
+            # By rounds, not by steps: sampled episodes may be short, and a run must not grow a
+            # round by luck.
             finished=state.number + 1 >= self.rounds,
         )
 

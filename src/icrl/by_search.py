@@ -90,6 +90,7 @@ class SearchWay:
         self.demos = demos
         self.config = config
         self.rounds = num_rounds(task, config)
+        # A key for each use of chance: one more trial must not change how the next agent begins.
         self.key_chance, self.key_agents, self.key_rounds, key_tries = jax.random.split(key, 4)
         # a piece of training is at least two episodes long: agents must be seen to the end
         batch = config.forward.num_envs * config.forward.rollout_steps
@@ -119,11 +120,15 @@ class SearchWay:
 
     def budget(self, state: LearnState) -> int:
         """Steps that the agent of this phase may take."""
+        # What all before it took, trials and samples included: a bound on the run is a bound on all
+        # of it.
         used = state.steps - state.training.steps
         if state.phase is Phase.scout:
             steps = int(_SCOUTS_SHARE * self.config.steps) - used
         elif state.phase is Phase.judge:
             least, most = (share * self.config.steps for share in _JUDGE_SHARES)
+            # As long as a scout needed to find the gain, a judge may need to find a way past ζ
+            # (decision 0020).
             steps = int(np.clip(state.scout_steps, least, most))
             if state.from_scout:
                 steps = int(_SCOUT_AGAIN * steps)
@@ -147,6 +152,7 @@ class SearchWay:
         """
         rule = rule_of(state)
         grown = state.training.steps / (_GROWS * self.budget(state))
+        # A clone has its way round already; a judge that goes on has met the whole of ζ before.
         knows_it = state.training.cloned or state.alone
         if state.phase is Phase.scout or rule is None or grown >= 1.0 or knows_it:
             return self.cost_of(state)
@@ -164,6 +170,8 @@ class SearchWay:
             self.train_env,
             self._growing(state),
             self.forward,
+            # Scouts keep the whole rate (decision 0012): nobody knows before how long one is out
+            # (0020).
             _NEVER if state.phase is Phase.scout else self.budget(state),
             shown=self.imitated if state.training.cloned else None,
             on_update=partial(report_progress, on_progress, state.steps, self.rounds),
@@ -222,6 +230,8 @@ class SearchWay:
             or not improving(curve)
             or training.steps + forward_steps(self.forward) > self.budget(state)
         )
+        # After every piece, not at the end alone: scouts that are still learning share where reward
+        # leads and differ in style (decision 0011).
         evidence = add(state.evidence, samples, 0)
         state = dataclasses.replace(
             state,
@@ -243,6 +253,8 @@ class SearchWay:
         if (
             rule_of(state) is None
             and state.finding is not None
+            # More scouts only where those so far do not plainly out-earn: else there was enough to
+            # explain, and no rule did.
             and state.finding.strength < 0.9
             and more
         ):
@@ -262,10 +274,14 @@ class SearchWay:
     ) -> LearnState:
         """An agent under ζ that out-earns demonstrations is a counter-example."""
         cost = self.cost_of(state)
+        # What is earned beyond the wall counts neither for nor against it: a judge is asked what it
+        # earns by obeying.
         permitted = expected.stopped(samples, first_forbidden(samples, cost))
         advantages = expected.advantages(permitted)
         assert state.evidence is not None
         unbound = scouts_advantage(state.evidence, expected)
+        # By a third of what scouts have, too (decision 0017): below that it may be skill, which no
+        # rule has to explain.
         out_earning = float(np.mean(advantages)) > max(OUT_EARNS, _STILL * unbound)
         training = counted(state.training, out_earning)
         done = measured(samples, permitted, cost, expected)
@@ -277,6 +293,7 @@ class SearchWay:
             and state.generation < _MOST_GENERATIONS
             and self._time_left(state)
         ):
+            # Only what it did before ζ was broken: the rest is explained already.
             evidence = add(state.evidence, permitted, state.generation)
             state = dataclasses.replace(
                 state,
@@ -286,6 +303,7 @@ class SearchWay:
             )
             before = state.finding
             state = self.finder.found(state)
+            # Nothing explains it better: to ask another judge would give the same answer.
             if state.finding is before:
                 return self._hand_out(state, state.why)
             return self._judge(state)
@@ -317,6 +335,8 @@ class SearchWay:
             most_forbidden = HARDLY
         # where chance loses a lot, a small part of the way is a large part of what they earn
         near = min(_NEAR * expected.way, _NEAR_OF_ALL * abs(expected.mean))
+        # From like starts: the hundred starts of these episodes may be easier or harder than those
+        # of the demonstrations.
         theirs = float(np.mean(expected.from_starts(samples)))
         shortfall = theirs - max(expected.standard_error, near)
         goal = None
@@ -327,6 +347,7 @@ class SearchWay:
         found = self._out_earned(state, permitted, expected)
         if found is not None:
             return found
+        # Asked before the round, at its longest: the next one must still fit.
         next_round = (
             forward_steps(self.forward) + self.finder.trials.env.num_envs * self.task.horizon
         )
@@ -334,6 +355,7 @@ class SearchWay:
         curve = (*state.curve, float(np.mean(expected.advantages(permitted))))
         state = dataclasses.replace(state, curve=curve)
         stuck = goal is not None and training.done_at is None and not improving(curve)
+        # Once alone it is not cloned any more, so that this happens at most once.
         if stuck and training.cloned and not out_of_steps:
             return self._go_on_alone(state)
         finished = training.finished or out_of_steps or stuck
@@ -370,6 +392,7 @@ class SearchWay:
 
         None: it does not, or nothing follows from it.
         """
+        # In the last fifth there would hardly be time for an agent under another ζ.
         if state.generation >= _MOST_GENERATIONS or state.steps > _LAST_LOOK * self.config.steps:
             return None
         assert state.evidence is not None
@@ -387,6 +410,8 @@ class SearchWay:
         """The next agent, which knows nothing."""
         key = jax.random.fold_in(self.key_agents, state.number + 1)
         # every second scout looks at the world in another way: what one cannot learn the other may
+        # Harbour (decision 0021): 175 to 205 each on its own scale, whatever else was tried, and
+        # 270 on one; demonstrations earn 208.
         other_eyes = phase is Phase.scout and state.scouts % 2 == 1
         agent = init_agent(generator(key), self.task, self.forward, one_scale=other_eyes)
         training = Training(agent)
@@ -427,6 +452,8 @@ class SearchWay:
             steps=state.steps,
             phase=state.acted_as,
             agent=state.acted,
+            # By then the phase is the next agent's: a scout's round would be shown under the ζ
+            # found after it.
             cost=self.cost_of(dataclasses.replace(state, phase=state.acted_as)),
             constraint=constraint,
             samples=state.samples,

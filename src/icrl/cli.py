@@ -85,6 +85,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _run(arguments: list[str]) -> None:
     if arguments[0] not in VERBS:
         raise unknown_name("verb", arguments[0], VERBS)
+    # Before any verb is imported: OpenBLAS reads its threads when NumPy is loaded.
     configure_numpy()
     with naming_the_extra(), span("import"):
         verb = import_module(f"icrl.verbs.{arguments[0]}")
@@ -107,6 +108,7 @@ def _end_interrupted(words: str, at_once: bool) -> NoReturn:
 def _words_for(error: InputError | OSError) -> str:
     if isinstance(error, InputError):
         return str(error)
+    # Anything else may be a fault of ours, and needs its traceback.
     if error.errno not in _FULL_OR_FORBIDDEN:
         raise error
     return f"{error.filename or 'a file'} cannot be read or written: {reason_of(error)}."

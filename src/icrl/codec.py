@@ -69,6 +69,7 @@ def classes_of(kind: Any) -> dict[str, type]:
     return found | _optimiser_states()
 
 
+# optax names its states nowhere in our annotations, so they are listed: by name, never by a file.
 def _optimiser_states() -> dict[str, type]:
     import optax
 
@@ -120,6 +121,7 @@ class _Packer:
             return {"enum": self._known(type(value), where), "value": value.value}
         if isinstance(value, np.generic):  # before the others: NumPy's float64 is a float too
             return {"scalar": self._array(np.asarray(value), where)}
+        # Floats stand apart: JSON has neither infinity nor NaN.
         if value is None or isinstance(value, bool | str | int):
             return value
         if isinstance(value, float):
@@ -137,6 +139,8 @@ class _Packer:
             return {type(value).__name__: items}
         if type(value) is dict:
             keys = value.items()
+            # A list of pairs and not an object: keys of JSON are text, and a 3 would come back as
+            # "3".
             items = [[self.packed(k, where), self.packed(v, f"{where}[{k!r}]")] for k, v in keys]
             return {"dict": items}
         raise TypeError(f"{where} is a {_name_of(type(value))}, which cannot be kept.")
@@ -216,6 +220,8 @@ class _Unpacker:
         if issubclass(kind, enum.Enum):
             raise _damaged(f"{kind.__name__} has no fields")
         wanted = _fields_of(kind)
+        # Never filled in by defaults: a state of another version would go on as if nothing had
+        # changed.
         if set(wanted) != set(fields):
             differing = sorted(set(wanted) ^ set(fields))
             raise _damaged(
@@ -249,6 +255,7 @@ class _Unpacker:
         name = node.get("array")
         if not isinstance(name, str) or name not in self.arrays:
             raise _damaged(f"there is no array {str(name)[:20]!r}")
+        # What was one array is one again: the same agent is held twice, and not stored twice.
         if name not in self.made:
             self.made[name] = self._restored(node, self.arrays[name])
         return self.made[name]

@@ -49,6 +49,8 @@ def naming_the_extra() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
+        # Only what the extra brings: a module that is missing for another reason keeps its own
+        # error.
         package = LEARN.get((error.name or "").partition(".")[0])
         if package is None:
             raise

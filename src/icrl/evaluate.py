@@ -94,6 +94,8 @@ def judge_constraint(
 ) -> ConstraintTruth:
     """Compare 1 − ζ with the truth on pairs (s, a)."""
     forbidden = np.asarray(scenario.violates(pairs.observations, pairs.actions))
+    # AUC by the cost itself, all else at the threshold: a wall in the wrong place can still rank
+    # well.
     cost = constraint.cost(pairs.observations, pairs.actions)
     judged = ~constraint.is_feasible(pairs.observations, pairs.actions)
     either = int(np.sum(judged | forbidden))

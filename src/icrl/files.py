@@ -104,6 +104,7 @@ def append_line(path: Path, line: str) -> None:
     data = line.encode() + b"\n"
     size: int | None = None
     try:
+        # Unbuffered: what the disk refuses is known here, and not when the file is closed.
         with path.open("ab", buffering=0) as stream:
             size = stream.seek(0, os.SEEK_END)
             written = 0

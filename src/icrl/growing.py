@@ -27,6 +27,7 @@ class Growing:
         total = self._num_rows + len(rows)
         kind = np.result_type(self._held, rows)
         if total > len(self._held) or kind != self._held.dtype:
+            # A new array and not a resize: rows that were handed out still look into the old one.
             longer: AnyArray = np.empty((2 * total, *self._held.shape[1:]), kind)
             longer[: self._num_rows] = self.rows
             self._held = longer

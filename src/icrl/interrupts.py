@@ -52,6 +52,7 @@ def remembered_interrupts() -> Iterator[None]:
 
 def _remember(number: int, frame: FrameType | None) -> None:
     _arrived.append(number)
+    # Remembered first: the exception is what gets lost.
     raise KeyboardInterrupt
 
 
@@ -98,6 +99,7 @@ def leave_at_once(exit_code: int) -> NoReturn:
         act()
     sys.stdout.flush()
     sys.stderr.flush()
+    # It flushes nothing itself: hence the two lines above.
     os._exit(exit_code)
 
 

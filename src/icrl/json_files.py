@@ -24,6 +24,7 @@ def to_json(value: Any) -> Any:
         return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [to_json(item) for item in value]
+    # null, which every reader of JSON knows; NaN is read by Python alone.
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, os.PathLike):

@@ -104,6 +104,8 @@ def baseline(task: str, name: str) -> LearnConfig:
         multiplier=settings.forward.multiplier,
         shield=False,
     )
+    # One PPO for all methods of a table: else part of a distance is the agent's, not the
+    # constraint's (decision 0006).
     forward = settings.forward if name == "paper" else lagrangian
     backward = replace(
         settings.backward, max_kl_old_new=None, max_kl_new_old=None, weights=Weights.none
@@ -356,4 +358,5 @@ def expert(task: str) -> tuple[ForwardConfig, int]:
     steps = {"bridges": 200_000, "half-cheetah-wall": 1_000_000, "ant-wall": 800_000}.get(
         task, config.steps
     )
+    # The whole rate to the end: the demonstrations that ship were recorded so (decision 0012).
     return replace(config.forward, learning_rate_end=1.0), steps

@@ -28,10 +28,13 @@ _MORE_IF_POOR = 10
 def improving(curve: tuple[float, ...]) -> bool:
     """Its last few pieces were better than all before; who does not out-earn yet has more time."""
     patience = _FEW
+    # An agent that shows nothing yet is worth waiting for: without one that out-earns nobody can be
+    # asked (decision 0020).
     if max(curve) < OUT_EARNS:
         patience = _MORE_IF_POOR
     if len(curve) <= patience:
         return True
+    # Against the best so far, not the last: returns swing from piece to piece.
     return max(curve[-patience:]) > max(curve[:-patience]) + _IMPROVES
 
 
@@ -55,6 +58,7 @@ def scouted(state: LearnState, scout: Scout) -> tuple[Scout, ...]:
     """All scouts, the one that is out as good as it ever was."""
     back = state.scouted[: state.scouts]
     out = state.scouted[state.scouts :]
+    # At its best, not as it ended: what it could do is what must be explained.
     if out and out[0].earned >= scout.earned:
         return state.scouted
     return (*back, scout)

@@ -28,6 +28,7 @@ def configure_jax() -> None:
     require_learn()
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     flags = os.environ.get("XLA_FLAGS", "")
+    # What the user set stays: all of these are defaults and no orders.
     if "xla_cpu_multi_thread_eigen" not in flags:
         os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / PACKAGE / "jax"

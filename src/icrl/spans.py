@@ -68,6 +68,7 @@ class Span(ContextDecorator):
 
     def __enter__(self) -> None:
         outer = _record.phase
+        # In any case: the end of this span takes one off.
         _record.outer.append(outer)
         if outer not in _WHOLE:
             _record.go_to(self.phase)
@@ -128,4 +129,5 @@ def _compiled(event: str, duration_secs: float, **kwargs: str | int) -> None:
     _record.compiled = [one for one in _record.compiled if one[0] < start]
     _record.compiled.append((start, duration_secs))
     _record.seconds["compile"] += duration_secs - within
+    # Taken off now, added when the phase ends: in between a phase may stand below 0.
     _record.seconds[_record.phase] -= duration_secs - within

@@ -19,6 +19,8 @@ def select(trajectories: Trajectories, keep: BoolArray) -> Trajectories:
 
 def cut(trajectories: Trajectories, lengths: IntArray) -> Trajectories:
     """Each trajectory up to so many of its steps [N], but at least the first."""
+    # At least one step, though it earns nothing: an episode of none has no start to be compared
+    # from.
     kept = np.maximum(np.minimum(lengths, trajectories.lengths), 1)
     times = np.arange(trajectories.rewards.shape[1])
     rewards = np.where(times[None, :] < np.asarray(lengths)[:, None], trajectories.rewards, 0.0)

@@ -88,6 +88,7 @@ def train_under(
             on_update=report,
             pace=steady(learning_rate_share(steps, config)),
         )
+        # Behind the shield where there is one: what is judged is the agent as it will be used.
         samples = sample_agent(
             key_sample, agent, task, sample_env, config.forward, task.horizon, pressure.cost
         )

@@ -78,6 +78,8 @@ class Asked:
         for agent in agents:
             earned = self.earned(agent, None)
             if earned > _WORTH_ASKING:
+                # A scout never had a shield, so its model of what follows is empty: it learns it
+                # here from what scouts did.
                 self.agents.append(foreseeing(rng, agent, seen, trials.task))
                 self.most = max(self.most, earned)
 
@@ -88,6 +90,8 @@ class Asked:
         thing.
         """
         cost = rule_cost(rule, _CAUTION, self.trials.task)
+        # Every one is asked: by forty starts of the best one alone the same rule was told as 0.56,
+        # 0.20 and 0.47 (decision 0021).
         earned = [self.earned(agent, cost) for agent in self.agents]
         # beside what the best of them earns: a share of little is mostly chance
         return float(np.clip(max(earned) / self.most, 0.0, 1.0))

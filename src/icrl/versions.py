@@ -15,5 +15,6 @@ def library_versions() -> dict[str, str]:
         try:
             found[name] = version(name)
         except PackageNotFoundError:
+            # Said and not left out: who uses a constraint has no JAX, and that is no error.
             found[name] = "absent"
     return found

@@ -158,6 +158,7 @@ class Visited:
             chosen = self.episodes == index
             observations[row, :count] = self.observations[chosen]
             actions[row, :count] = self.actions[chosen]
+            # Evenly: when it was earned is not kept, only how much.
             rewards[row, :count] = self.returns[index] / count
         return Trajectories(
             observations=observations, actions=actions, rewards=rewards, lengths=counts
@@ -299,6 +300,7 @@ class VisitRecorder:
         """All that was kept, in the order of the episodes."""
         parts = [_rows(pool.pairs) for pool in self.pools.values()]
         joined = {name: np.concatenate([part[name] for part in parts]) for name in _NAMES[:4]}
+        # Pools are kept by kind; readers cut by episode, and need those to stand in order.
         order = np.lexsort((joined["times"], joined["episodes"]))
         return Visited(
             observations=joined["observations"][order],

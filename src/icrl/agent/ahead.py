@@ -57,7 +57,9 @@ class Ahead:
     @cached_property
     def _around(self) -> FloatArray:
         """[k, 1, o]"""
-        around = _directions(len(self.spread)) * (_MARGIN * self.spread)
+        # Twice the usual error, and not only where it was foretold: an action that may lead astray
+        # as far as the model errs is refused, too (decision 0019).
+        around = _directions(len(self.spread)) * (_MARGIN * self.spread)  # [k, o]
         return np.asarray(around[:, None])
 
     @cached_property
@@ -69,6 +71,7 @@ class Ahead:
         """[n, o]: where a step leads."""
         given = action_inputs(self.unit, self.num_actions, actions)
         inputs = np.concatenate([self._scaling.apply(observations), given], axis=1)
+        # The change is learned, not the next state: a model that knows nothing says that all stays.
         return np.asarray(observations + self.changes(inputs), np.float32)
 
     def kept_up(self, observations: FloatArray, actions: AnyArray, steps: int) -> FloatArray:
@@ -135,6 +138,8 @@ def action_inputs(unit: ActionUnit | None, num_actions: int, actions: AnyArray) 
 @cache
 def _directions(width: int) -> FloatArray:
     """[1 + k, o]: nothing, and unit steps to opposite sides, always the same."""
+    # Always the same, so that a shield's answer depends on the pair alone; in opposite pairs, so
+    # that their mean is what was foretold.
     half = np.random.default_rng(0).standard_normal((_NUM_AROUND // 2, width))
     half /= np.sqrt(np.mean(half**2, axis=1, keepdims=True))
     return np.concatenate([np.zeros((1, width)), half, -half]).astype(np.float32)

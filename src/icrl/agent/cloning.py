@@ -71,6 +71,8 @@ def shown_steps(demos: Trajectories, task: Task) -> Shown:
     unit = action_unit(task.action_space)
     if unit is not None:
         actions = ((actions - unit.centre) / unit.scale).astype(np.float32)
+    # Whole episodes where there are enough: steps of one episode resemble each other, and would
+    # tell too good a story of what was held out.
     if demos.num_trajectories >= _HOLD_OUT_EVERY:
         counted = rows
     else:
@@ -133,6 +135,8 @@ def clone(
     """The agent as a clone of the demonstrations: normalisers, policy and noise are theirs;
     critics are untouched."""
     shown = shown_steps(demos, task)
+    # Moments of the demonstrations alone: what a fresh agent has seen is nothing yet, and a clone
+    # must see its inputs on the scale on which it learned them.
     moments = update_moments(init_moments(shown.observations.shape[1:]), shown.observations)
     inputs = shown.observations
     if config.normalize_observations:
@@ -146,14 +150,18 @@ def clone(
         optimizer=fresh_moments(make_optimizer(config), params),
         observation_moments=moments,
     )
+    # Its shield would otherwise be blind until the first rollout, and clones are measured before
+    # they are trained at all (decision 0021).
     agent = foreseeing(rng, agent, demos, task)
     if not has_rewards:
         return agent
+    # [T, N]: as a rollout has it
     rewards = (demos.rewards * demos.mask).T
     nothing = np.zeros(rewards.shape, np.bool_)
     returns = discounted_returns(rewards, nothing, np.zeros(rewards.shape[1]), config.gamma).T[
         demos.mask
     ]
+    # A forced end has a price from the first update on, though no rollout has shown a bad life yet.
     lowest = float(np.quantile(demos.rewards[demos.mask], 0.01))
     return dataclasses.replace(
         agent,
@@ -168,6 +176,7 @@ def foreseeing(
     """The agent whose shield knows what follows from actions,
     as far as these trajectories show it."""
     foresight = agent.foresight
+    # Of the last step of an episode nobody knows what followed.
     rows, times = np.nonzero(seen.mask[:, 1:])
     if foresight is None or len(rows) == 0:
         return agent
@@ -218,6 +227,8 @@ def _best_clone(
         error = _held_out_error(
             params, inputs[shown.held_out], shown.actions[shown.held_out], agent.shape
         )
+        # Progress of a thousandth is none: else a clone would be trained for as long as noise goes
+        # down.
         if error < 0.999 * lowest:
             best = np.array(params)
             lowest = error
@@ -242,6 +253,8 @@ def _with_noise_of(
     """The same policy with the deviation of what it leaves unexplained."""
     blocks = {name: np.array(block) for name, block in unflatten(params, shape).items()}
     policy = apply_blocks(blocks, inputs, shape, np).policy
+    # Within bounds: a scripted expert is matched so well that a clone would explore nothing, and a
+    # clone that explains little would be all noise.
     residual = np.sqrt(np.mean((policy - shown.actions) ** 2, axis=0))
     blocks["log_std"] = np.clip(np.log(residual + 1e-6), *_LOG_STD_RANGE).astype(np.float32)
     return np.asarray(flatten(blocks, shape, np))
@@ -251,6 +264,7 @@ def with_policy_of(params: Array, source: Array, shape: NetworkShape) -> FloatAr
     """Critics of `params`, policy of `source`."""
     blocks = {name: np.array(block) for name, block in unflatten(np.asarray(params), shape).items()}
     kept = unflatten(np.asarray(source), shape)
+    # Networks are stacked, and the policy is the first of them.
     first = shape.hidden[0]
     blocks["w0"][:, :first] = kept["w0"][:, :first]
     blocks["b0"][:first] = kept["b0"][:first]
@@ -268,6 +282,7 @@ def pulled(
     rng: np.random.Generator, agent: AgentState, shown: Shown, config: ForwardConfig, share: float
 ) -> AgentState:
     """The agent after a pull towards the demonstrations of so much of its full strength."""
+    # Also what was held out: a pull has nothing to stop by.
     order = rng.integers(0, len(shown.observations), (_PULL_STEPS, _BATCH))
     inputs = shown.observations[order]
     if config.normalize_observations:

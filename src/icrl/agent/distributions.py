@@ -28,6 +28,7 @@ def gaussian_entropy(log_std: Array, xp: Any) -> Array:
 
 def log_softmax(logits: Array, xp: Any) -> Array:
     """log pᵢ = ℓᵢ − log Σⱼ exp ℓⱼ over the last axis; [..., n] -> [..., n]."""
+    # exp of a large logit overflows; the largest of these is exp 0.
     shifted = logits - xp.max(logits, axis=-1, keepdims=True)
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=-1, keepdims=True))
 

@@ -61,6 +61,8 @@ def init_foresight(rng: np.random.Generator, num_observations: int, num_actions:
     }
     params: dict[str, Array] = {}
     for name, size in sizes.items():
+        # All but the first layer begin at 0: the model begins by saying that nothing changes by
+        # more than its mean, and is right about features that stay.
         scale = 0.0
         if name == "w0":
             scale = 1.0 / np.sqrt(size[0])
@@ -97,15 +99,18 @@ def learned(
     """The model after some gradient steps on what was just seen; `moments`: of observations."""
     changes = np.asarray(moves.next_observations - moves.observations, np.float64)
     inputs = model_inputs(moments, unit, num_actions, moves.observations, moves.actions)
+    # Asked before it learns from these moves: its errors are those on what it has not seen.
     foretold = _model(
         foresight, moments, unit, num_actions, np.ones(changes.shape[1], np.bool_)
     ).changes(inputs)
     variance = np.maximum(np.var(changes, axis=0), 1e-12)
     errors = np.abs(foretold - changes)
+    # At most 2: one rollout in which a feature hardly moves would be remembered for long.
     share = np.minimum(np.mean(errors**2, axis=0) / variance, 2.0)
     kept = 1.0 - _FORGETTING
     unexplained = kept * foresight.unexplained + _FORGETTING * share
     spread = kept * foresight.spread + _FORGETTING * np.quantile(errors, _MOST, axis=0)
+    # Features in their own deviations: else the one with the largest unit has all of the loss.
     of_changes = update_moments(foresight.changes, changes)
     targets = (changes - of_changes.mean) / (np.sqrt(of_changes.variance) + 1e-12)
     order = rng.integers(0, len(inputs), (steps, _BATCH))
@@ -120,6 +125,8 @@ def in_use(
     foresight: Foresight, moments: RunningMoments, unit: ActionUnit | None, num_actions: int
 ) -> Ahead:
     """The model for acting: features that it does not explain stay as they are."""
+    # A wrong forecast refuses actions for nothing; a feature that stays refuses none (decision
+    # 0019).
     return _model(
         foresight, moments, unit, num_actions, np.asarray(foresight.unexplained <= _EXPLAINED)
     )

@@ -73,6 +73,7 @@ NOTHING_DONE = ForwardInfo(
 
 def num_updates(config: ForwardConfig) -> int:
     """Policy updates of one forward step."""
+    # Rounded up: an agent has at least the steps that were asked for.
     return math.ceil(config.steps / (config.num_envs * config.rollout_steps))
 
 
@@ -187,6 +188,8 @@ def _updated(
         rate = np.float32(pace.learning_rate)
         return update_agent(rng, agent, rollout, stream, config, bonus, constrained, rate)
     # the policy is put back: how far it moved is nothing
+    # The whole update is made and half of it thrown away: one program serves both, and a second one
+    # would have to be compiled.
     new, info = update_agent(
         rng, agent, rollout, stream, config, bonus, constrained, heeds_kl=False
     )
@@ -196,6 +199,7 @@ def _updated(
         params=params,
         # its moments are of a policy that did not move
         optimizer=fresh_moments(make_optimizer(config), params),
+        # The policy sees its inputs on this scale: moved moments would move it.
         observation_moments=agent.observation_moments,
     ), info
 

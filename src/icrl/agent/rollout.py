@@ -58,11 +58,15 @@ def collect_rollout(
     terminated, truncated, stopped = np.zeros((3, steps, num_envs), np.bool_)
     actions: list[AnyArray] = []
     env_actions: list[AnyArray] = []
+    # Costs are needed at every step only where one of them ends the episode; otherwise they are
+    # asked for once per rollout, which is cheaper by the overhead of a call (decision 0002).
     stops = cost is not None and config.respect is Respect.terminate
     for t in range(steps):
         observations[t] = stream.observations
         with span("acting"):
             choice = policy.choose(rng, stream.observations)
+        # The update must see what the policy drew: the shield is part of the world, as clipping is,
+        # and the likelihood of what it chose instead is not the policy's (decision 0016).
         actions.append(choice.drawn)
         env_actions.append(choice.taken)
         with span("physics"):
@@ -70,6 +74,7 @@ def collect_rollout(
                 choice.taken
             )
         if stops and cost is not None:
+            # A shield has asked already.
             if choice.costs is None:
                 with span("shield"):
                     costs[t] = cost(observations[t], choice.taken)
@@ -79,6 +84,7 @@ def collect_rollout(
             terminated[t] |= stopped[t]
         with span("physics"):
             stream.reset_ended(terminated[t] | truncated[t])
+    # [T, E, a] or [T, E]
     given = np.stack(env_actions)
     if cost is not None and not stops:
         with span("shield"):
@@ -91,6 +97,7 @@ def collect_rollout(
         rewards=rewards,
         costs=costs,
         terminated=terminated,
+        # Never both: an episode that ends in its last step is over, and no value follows it (F8).
         truncated=truncated & ~terminated,
         stopped=stopped,
     )
@@ -109,6 +116,8 @@ def sample_trajectories(
     alive = np.ones(num_envs, np.bool_)
     actions: list[AnyArray] = []
     for t in range(horizon):
+        # Zeros where an episode is over: what lies beyond the mask must not depend on what others
+        # did.
         all_observations[:, t] = np.where(alive[:, None], observations, 0.0)
         action = policy.choose(rng, observations).taken
         actions.append(

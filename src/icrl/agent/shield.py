@@ -63,6 +63,8 @@ class Shield:
 
     def forbids(self, observations: FloatArray, actions: AnyArray) -> BoolArray:
         """True where a pair is forbidden; shapes as of a `CostFunction`."""
+        # A region answers this without the way over costs; any plain function will do (decision
+        # 0002).
         of_cost = getattr(self.cost, "forbids", None)
         if of_cost is not None:
             return np.asarray(of_cost(observations, actions))
@@ -73,6 +75,8 @@ class Shield:
 
         A cost that says so itself still tells deep from deeper where it is 1.
         """
+        # ζ is 0 all over the inside of a region: by the cost alone every way out looks alike, and
+        # judges stayed beyond a right wall for up to 65 % of their steps (decision 0021).
         of_cost = getattr(self.cost, "beyond", None)
         if of_cost is not None:
             return np.asarray(of_cost(observations, actions))
@@ -90,6 +94,8 @@ class Shield:
         if self.ahead is None or self.probes is None:
             return np.zeros(len(observations), np.bool_)
         following = self.ahead.follows(observations, actions)  # [k, n, o]
+        # First with the same action: where that is allowed there is an allowed one, and the probes
+        # need not be asked.
         doubtful = self.forbids(following, self._for_all(actions, len(following)))
         about_states = self.about_states_alone
         # of a rule about states alone one action speaks for all
@@ -98,6 +104,8 @@ class Shield:
         astray = np.asarray(doubtful.any(axis=0))
         if about_states is False:  # a rule about actions leaves others wherever one arrives
             return astray
+        # Braking (decision 0020), asked only of those that head for the wall: eight steps of every
+        # probe are many questions.
         rows = np.flatnonzero(~astray)
         if len(rows):
             rows = rows[self._nears(observations[rows], following[0, rows], actions[rows])]
@@ -109,6 +117,8 @@ class Shield:
         self, observations: FloatArray, following: FloatArray, actions: AnyArray
     ) -> BoolArray:
         """[n]: going on as from here to what follows, what is forbidden would be entered soon."""
+        # A straight line on from the first step that the model foretells: cheap, since it only
+        # decides of whom more is asked.
         ahead = _NUMBERS * (following - observations)
         ahead += following
         given = self._for_all(actions, len(ahead))
@@ -136,6 +146,7 @@ class Shield:
         given = np.concatenate([self.probes] * len(observations))
         seen = np.repeat(observations, number, axis=0)
         path = self.ahead.kept_up(seen, given, _STEPS_TO_STOP)
+        # [steps, n · probes] -> [n · probes]
         fine = ~self.forbids(path, self._for_all(given, len(path))).any(axis=0)
         return np.asarray(fine.reshape(-1, number).any(axis=1))
 
@@ -150,6 +161,8 @@ class Shield:
     def trespass(self, observations: FloatArray, actions: AnyArray) -> FloatArray:
         """[n]: how far inside what is forbidden an action leads if it is kept up, in all."""
         assert self.ahead is not None
+        # In all, and not at the end: of two ways out the shorter one through what is forbidden is
+        # better.
         path = self.ahead.kept_up(observations, actions, _STEPS_TO_STOP + 1)
         return np.asarray(np.sum(self._inside(path, self._for_all(actions, len(path))), axis=0))
 
@@ -158,6 +171,7 @@ class Shield:
         refused = self.forbids(observations, actions)
         if self.ahead is None:
             return refused
+        # Only what is not forbidden as it is needs a look ahead, which costs far more.
         flat = refused.reshape(-1).copy()
         open_ones = np.flatnonzero(~flat)
         seen = observations.reshape(-1, observations.shape[-1])[open_ones]
@@ -170,6 +184,8 @@ def probes_of(low: FloatArray, high: FloatArray) -> FloatArray:
     """[k, a]: the middle of a space, its two ends, and some more, always the same."""
     rng = np.random.default_rng(0)
     middle = (low + high) / 2
+    # The ends are the fullest brakes; between them some draws, since a grid in many dimensions
+    # would have too many.
     anywhere = rng.uniform(low, high, (_NUM_PROBES, len(low)))
     return np.concatenate([middle[None], low[None], high[None], anywhere]).astype(np.float32)
 
@@ -239,6 +255,7 @@ def _nearest_of(
     ends = np.broadcast_to(np.stack([low, high]), (num, 2, width))
     candidates = np.concatenate([drawn.anywhere, around, ends], axis=1)  # [n, K, a]
     candidates = np.clip(candidates, low, high).astype(actions.dtype)
+    # [n, K]; by shares of the width, since a valve in percent would outweigh an angle
     distances = np.linalg.norm((candidates - actions[:, None]) / (high - low), axis=-1)
     nearest_first = np.argsort(distances, axis=1)
     candidates = np.take_along_axis(candidates, nearest_first[..., None], axis=1)
@@ -251,8 +268,11 @@ def _nearest_of(
             break
         seen = np.repeat(observations[rows][:, None], some.shape[1], axis=1)
         allowed: BoolArray = np.logical_not(forbids(seen, some))
+        # argmax: the first that is allowed, and they stand nearest first.
         inside[rows] = some[np.arange(len(rows)), np.argmax(allowed, axis=1)]
         found[rows] = allowed.any(axis=1)
+    # The nearest candidate may still be far from the boundary: without this the agent would keep
+    # more distance from it than the rule asks for.
     rows = np.flatnonzero(found)
     inside[rows] = _moved_towards(forbids, observations[rows], inside[rows], actions[rows])
     return Shielded(np.where(found[:, None], inside, actions), found)
@@ -293,8 +313,10 @@ def way_back(
     if actions.ndim == 2:
         low = shield.probes.min(axis=0)
         high = shield.probes.max(axis=0)
+        # The probes are always the same; fresh draws find ways that none of them is.
         tried = np.concatenate([tried, rng.uniform(low, high, (_NUM_ESCAPES, len(low)))])
     given = np.empty((1 + len(tried), *actions.shape), actions.dtype)  # [k, n, a]
+    # What was drawn may already lead out: then the policy has its way.
     given[0] = actions
     given[1:] = tried[:, None]
     seen = np.broadcast_to(observations, (len(given), *observations.shape))

@@ -61,6 +61,8 @@ class Training(NamedTuple):
 
 def goal_of(returns: Any) -> Goal:
     """The goal that demonstrations set."""
+    # The standard error of their mean: an agent as good as the expert misses the mean itself half
+    # of the time.
     spread = float(np.std(returns) / np.sqrt(len(returns)))
     return Goal(float(np.mean(returns)) - spread)
 
@@ -85,15 +87,21 @@ def pace_of(training: Training, budget: int, config: ForwardConfig) -> Callable[
 
     def pace(ahead: int) -> Pace:
         steps = training.steps + ahead
+        # fidelity F23: a finished gait is lost again at the full rate (decision 0012).
         rate = min(1.0, (budget - steps) / (config.falling * budget))
         if training.done_at is not None:
             rate = min(rate, 1.0 - (steps - training.done_at) / config.tail)
+        # fidelity F14: an agent whose every trespass ends at once never sees what lies beyond, and
+        # learns to stand before the wall (decisions 0016, 0019).
         soft = config.terminate.soft * max(0.0, 1.0 - steps / (config.terminate.closing * budget))
         pull = 0.0
         warming = False
         if training.cloned:
             batch = config.num_envs * config.rollout_steps
+            # The clone's critics know nothing: their first advantages would undo the policy.
             warming = steps < _CRITIC_UPDATES * batch
+            # Without a pull, PPO's noise beside a deadly edge undoes a clone (decision 0016: disc,
+            # 10.4 to 7.0).
             pull = max(0.0, 1.0 - steps / config.pull) * max(rate, 0.0)
         return Pace(
             learning_rate=max(rate, 0.0),
@@ -139,6 +147,7 @@ def measure(samples: Trajectories, cost: CostFunction | None) -> Measurement:
     if cost is None:
         return Measurement(float(np.mean(samples.returns)), 0.0)
     forbidden = _forbidden(samples, cost)
+    # As the truth counts: what is earned after the first forbidden step is not.
     before = np.cumsum(forbidden, axis=1) == 0
     returns = np.sum(samples.rewards * (before & samples.mask), axis=1)
     return Measurement(float(np.mean(returns)), float(forbidden.sum() / samples.num_steps))
@@ -227,6 +236,8 @@ def train_out(
         done = measure(samples, cost)
         training = judged_training(training, done, goal, budget, config)
         on_piece(training, done, samples)
+        # Where steps end before the goal is met the best feasible agent is handed out, not the last
+        # (decision 0016).
         if done.forbidden <= Goal(0.0).most_forbidden and done.mean_return > best_return:
             best = training.agent
             best_return = done.mean_return

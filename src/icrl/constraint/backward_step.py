@@ -225,6 +225,7 @@ def check_limits(config: BackwardConfig, num_samples: int, horizon: int = 1) -> 
 def padded_length(length: int) -> int:
     """`length` rounded up to 2^k or 1.5 · 2^k,
     so that trajectories of changing length share a few compiled shapes."""
+    # At most a third of the rows are padding, and lengths up to 1,000 have about twenty shapes.
     power: int = 1 << max(length - 1, 0).bit_length()
     if power >= 4 and length <= power * 3 // 4:
         return power * 3 // 4
@@ -273,6 +274,7 @@ def _check_weights(sample_weights: FloatArray | None, num_samples: int) -> Float
     """Evidence weights [N_S] as float32."""
     if sample_weights is None:
         return np.ones(num_samples, np.float32)
+    # A negative one could make the weighted mean of ω negative, which has no logarithm.
     weights = np.asarray(sample_weights, np.float32)
     if weights.shape != (num_samples,) or not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise InputError(

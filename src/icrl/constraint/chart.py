@@ -47,8 +47,11 @@ class Chart(NamedTuple):
         ):
             squares = along - low
             squares *= share
+            # Clipped while still a float: a place far outside would overflow the whole number
+            # below.
             np.maximum(squares, np.float32(0.0), out=squares)
             np.minimum(squares, last, out=squares)
+            # 32 bits: three axes have 64³ squares, and half the bytes of the default are moved.
             number = squares.astype(np.int32)
             if stride > 1:
                 number *= np.int32(stride)
@@ -78,6 +81,8 @@ def make_chart(region: Region) -> Chart | None:
         shares.append(share)
         lasts.append(np.float32(squares - 1))
         strides.append(stride)
+    # Between its nodes a region is linear, so it lies between the least and the most of them: a
+    # square whose nodes agree needs no look.
     says = np.full(low.shape, LOOK, np.uint8)
     says[high < region.level * (1.0 - _SURE)] = ALLOWED
     says[low > region.level * (1.0 + _SURE)] = FORBIDDEN
@@ -103,6 +108,7 @@ def _nodes_of(
     edges = np.arange(squares + 1)
     begins = float(first) + (edges[:-1] - _MARGIN) / float(share)
     ends = float(first) + (edges[1:] + _MARGIN) / float(share)
+    # Beyond the ends the grid holds its last depth, and so must the outermost squares.
     begins[0], ends[-1] = -np.inf, np.inf
     below = np.searchsorted(axis.nodes, begins, side="right") - 1
     above = np.searchsorted(axis.nodes, ends, side="left")

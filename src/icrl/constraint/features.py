@@ -48,6 +48,7 @@ class Features:
     @cached_property
     def sees_actions(self) -> bool:
         """At least one selected feature belongs to the action."""
+        # Of a rule about states alone the actions are never joined on, whatever they are.
         return max(self.columns) >= self.num_observations
 
     @cached_property
@@ -110,6 +111,8 @@ def match(features: Features, task: "Task") -> Features:
     observes. Features that nobody named are found by their number, which means something only
     among as many of them.
     """
+    # Numbers before names: `obs[3]` of another environment has the right name and means another
+    # thing.
     _require_same_numbers(features, task)
     _require_names(features, task)
     columns = []
@@ -235,6 +238,7 @@ def _action_bounds(task: "Task", input_clip: float) -> tuple[Any, Any]:
 
     space = task.action_space
     if isinstance(space, gym.spaces.Discrete):
+        # A one-hot of choices from 1 would be shifted by one, and nobody would notice.
         if int(space.start) != 0:
             raise InputError(
                 f"task {task.name!r}: discrete actions must count from 0, got start = "

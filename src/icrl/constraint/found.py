@@ -17,6 +17,7 @@ from icrl.types import AnyArray, BoolArray, CostFunction, FloatArray, IntArray
 if TYPE_CHECKING:  # a task needs gymnasium, using a learned constraint does not
     from icrl.tasks.task import Task
 
+# Not infinity: a card is JSON, which has none.
 _UNCLIPPED = float(np.finfo(np.float32).max)
 
 
@@ -41,6 +42,8 @@ def region_constraint(
     """A region over the columns of its axes as an artefact;
     without one, a constraint that forbids nothing."""
     if region is None:
+        # A region of depth 0 and not None: an empty constraint is saved, loaded and asked like any
+        # other.
         axis = RegionAxis(columns=(0,), nodes=np.zeros(1))
         region = Region(axes=(axis,), depth=np.zeros(1, np.float32), evidence_depth=1.0)
         blocks = ((0,),)
@@ -57,6 +60,7 @@ class RegionCost:
     def __call__(self, observations: AnyArray, actions: AnyArray) -> FloatArray:
         """[..., o], [..., a] or [...] choices -> [...]."""
         logit = self.region.logits_at(self._depths(observations, actions))
+        # = σ(-logit), without overflow
         return np.asarray(0.5 - 0.5 * np.tanh(0.5 * logit))
 
     def beyond(self, observations: AnyArray, actions: AnyArray) -> FloatArray:
@@ -74,6 +78,8 @@ class RegionCost:
         said = self._chart.look(values)
         closer = np.flatnonzero(said == LOOK)
         if len(closer):
+            # LOOK is answered by now, so that only 0 and 1 are left, which are booleans as they
+            # are.
             said.reshape(-1)[closer] = self._beyond_at(values, closer) > 0
         return said.view(np.bool_)
 
@@ -82,6 +88,7 @@ class RegionCost:
         if self._chart is None:
             return np.asarray(np.maximum(self.beyond(observations, actions), 0.0))
         values = self._values(observations, actions)
+        # All but ALLOWED, which is 0: how deep a forbidden place lies the chart does not know.
         closer = np.flatnonzero(self._chart.look(values))
         depths = np.zeros(values[0].shape)
         depths.reshape(-1)[closer] = np.maximum(self._beyond_at(values, closer), 0.0)
@@ -90,6 +97,7 @@ class RegionCost:
     @cached_property
     def _chart(self) -> Chart | None:
         """None: its columns are not all numbers."""
+        # A choice is a whole number and no column: `_values` could not take it out of the actions.
         if self.features.discrete and not self.about_states_alone:
             return None
         return make_chart(self.region)
@@ -133,6 +141,8 @@ class RegionCost:
             columns = choices
         if axis.categorical:
             return np.asarray(np.argmax(block[..., columns], axis=-1), np.float64)
+        # In float32, as `extract` has it: the fast way and the artefact must agree at the wall
+        # itself.
         return axis.places_of(np.asarray(block[..., columns[0]], np.float32))
 
     @property

@@ -46,6 +46,7 @@ class LearnedConstraint:
         # At 0 or 1 everything, or nothing, would be feasible whatever zeta says.
         if not 0 < self.threshold < 1:
             raise InputError(f"a constraint's threshold must be in (0, 1), got {self.threshold!r}.")
+        # Exactly one form: with two, which of them is asked would be an accident of the code below.
         if self.region is not None:
             if (
                 self.params
@@ -157,6 +158,7 @@ def _inputs(features: Features, observations: AnyArray, actions: AnyArray) -> An
             f"expected observations [..., {o}] and actions {wanted} with the same leading shape, "
             f"got {list(observations.shape)} and {list(actions.shape)}."
         )
+    # 0.7 would equal none of the choices, and be judged as a one-hot of zeros.
     if features.discrete and actions.dtype.kind not in "iu":
         raise InputError(f"expected integer actions in 0..{a - 1}, got dtype {actions.dtype}.")
     if features.discrete and actions.size and (actions.min() < 0 or actions.max() >= a):
@@ -164,6 +166,8 @@ def _inputs(features: Features, observations: AnyArray, actions: AnyArray) -> An
             f"expected actions in 0..{a - 1}, got {int(actions.min())}..{int(actions.max())}."
         )
     inputs = np.asarray(extract(features, observations, actions))
+    # NaN is neither below nor above a threshold: it would be called infeasible by one comparison
+    # and feasible by its opposite.
     if np.isnan(inputs).any():
         bad = [features.names[i] for i in np.unique(np.nonzero(np.isnan(inputs))[-1])]
         raise InputError(f"the constraint cannot judge NaN: found it in {', '.join(bad)}.")
@@ -194,6 +198,7 @@ def _check_params(params: Params, num_inputs: int) -> None:
 def _check_overflow(params: Params, features: Features, activation: Activation) -> None:
     """|x| <= bounds leads to finite logits: |x W + b| <= |x| |W| + |b|, layer by layer,
     stays within float32."""
+    # Checked once for all inputs that there can be, so that no call has to look for infinities.
     most = np.max(np.abs(features.bounds.astype(np.float64)), axis=0)  # [f]
     for i, layer in enumerate(params):
         most = most @ np.abs(layer.weight.astype(np.float64)) + np.abs(

@@ -51,6 +51,7 @@ def logits(params: Params, inputs: Any, activation: Activation, xp: Any = np) ->
     x = inputs.reshape(-1, inputs.shape[-1])  # [..., f] -> [M, f]
     for layer in params[:-1]:
         x = x @ layer.weight + layer.bias[None, :]
+        # fidelity F9: the paper says tanh, the authors' code has ReLU.
         if activation == Activation.tanh:
             x = xp.tanh(x)
         else:

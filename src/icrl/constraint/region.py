@@ -140,8 +140,10 @@ class Region:
         stride = self.depth.size
         for axis, along in zip(self.axes, places, strict=True):
             stride //= len(axis.nodes)
+            # Nothing to interpolate along: an axis of one node, as that of the empty constraint.
             if len(axis.nodes) == 1:
                 continue
+            # The last node belongs to the cell before it: there is none behind.
             index = np.minimum(along.astype(np.int64), len(axis.nodes) - 2)
             shares.append(along - index)
             below += index * stride
@@ -192,4 +194,5 @@ class Region:
     def logits_at(self, depths: FloatArray) -> FloatArray:
         """The same at depths [...]."""
         logit = SHARPNESS * (self.level - depths)
+        # Clipped at ζ = 2e-9: depths of thousands would be ζ = 0, whose logarithm is not finite.
         return np.asarray(np.clip(logit, -_MOST_LOGIT, _MOST_LOGIT))

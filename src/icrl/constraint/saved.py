@@ -93,6 +93,7 @@ def write_constraint(constraint: Saved, directory: str | os.PathLike[str]) -> No
         "provenance": constraint.card,
     }
     try:
+        # NaN is not JSON, though Python writes and reads it: other readers would refuse the card.
         text = json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InputError(
@@ -153,6 +154,7 @@ def read_constraint(directory: str | os.PathLike[str], make: Callable[..., Made]
         raise InputError(
             f"{path / TENSORS} does not hold the constraint of its card: {error!s:.300}"
         ) from error
+    # Last: what is wrong with one file by itself has a better message of its own.
     if checksum != _checksum(definition, data):
         raise InputError(
             f"{path}: {TENSORS} and the definition in {CARD} do not belong together (checksum "
@@ -242,6 +244,7 @@ def _parse_definition(definition: dict[str, Any]) -> tuple[Features, float]:
 
 def _number(value: Any) -> float:
     """A number that float32 holds; neither true nor text in quotes."""
+    # `type`, not `isinstance`: true is an int in Python. "not <=" also refuses NaN.
     if type(value) not in (int, float) or not abs(value) <= float(np.finfo(np.float32).max):
         raise ValueError(f"expected a finite number, got {value!r:.40}")
     return float(value)
@@ -329,6 +332,7 @@ def _parse_network(tensors: dict[str, AnyArray], definition: dict[str, Any]) -> 
 
 def _checksum(definition: dict[str, Any], data: bytes) -> str:
     """SHA-256 of the definition (canonical JSON) and the tensors."""
+    # Without the provenance: a card may be given notes without becoming another constraint's.
     return hashlib.sha256(json.dumps(definition, sort_keys=True).encode() + data).hexdigest()
 
 

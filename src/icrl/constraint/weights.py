@@ -43,6 +43,7 @@ def effective_sample_size(log_omega: jax.Array) -> jax.Array:
 
     Shapes: [N] -> [].
     """
+    # In logarithms to the end: the squares overflow long before the weights do.
     return jnp.exp(2 * logsumexp(log_omega) - logsumexp(2 * log_omega))
 
 

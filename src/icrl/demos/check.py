@@ -51,6 +51,8 @@ class DemosReport:
     findings: tuple[Finding, ...]
 
 
+# Columns near the largest float may overflow in a mean: that is told as a fact, not as a warning of
+# NumPy's.
 @np.errstate(over="ignore", invalid="ignore")
 def describe(demos: Demonstrations, task: Task | None = None) -> DemosReport:
     """Count, measure and judge demonstrations; with a task, also whether they fit it."""
@@ -60,6 +62,7 @@ def describe(demos: Demonstrations, task: Task | None = None) -> DemosReport:
     if demos.has_rewards:
         range_of_returns = (float(returns.min()), float(returns.mean()), float(returns.max()))
     name = None
+    # Only a task that they fit lends them its names and bounds; of another these would be wrong.
     fitting = None
     outside = None
     if task is not None:
@@ -125,6 +128,8 @@ def _fingerprints(observations: FloatArray, actions: AnyArray) -> AnyArray:
     """
     width = observations.shape[1] + actions.shape[1]
     weights = np.random.default_rng(0).integers(0, 2**64, (2, 2 * width), np.uint64)
+    # Odd, so that no weight has a factor of two in common with 2⁶⁴: a multiple of it would lose
+    # bits.
     weights |= np.uint64(1)
     prints = np.empty((2, len(observations)), np.uint64)
     for start in range(0, len(observations), _ROWS_AT_ONCE):
@@ -185,5 +190,6 @@ def render_report(report: DemosReport) -> "Group":
         if found.fatal:
             mark = "[bold red]ERROR[/]"
         said = f"{found.what}: {found.meaning}. To do: {found.advice.rstrip('.')}."
+        # Names come from files: what looks like markup in them must not become any.
         findings.append(f"{mark} {in_markup(said)}")
     return Group(*facts, table, *(findings or ["[green]nothing to be wary of[/]"]))

@@ -56,6 +56,7 @@ def train_agent(
     agent = init_agent(generator(jax.random.fold_in(key, 2**31 - 1)), task, config)
     done = 0
     curve = []
+    # At least once, however few steps were asked for.
     while done + forward_steps(config) <= max(steps, forward_steps(config)):
         report = partial(report_onwards, on_progress, done)
         agent, info = forward_step(
@@ -73,6 +74,7 @@ def record_clean_episodes(
     and how many others were thrown away to get them."""
     kept: list[Trajectories] = []
     rejected = 0
+    # As many at a time as are wanted: mostly one pass is enough.
     env = scenario.task.make_env(episodes)
     rng = np.random.default_rng(seed)
     while sum(part.num_trajectories for part in kept) < episodes:
@@ -92,6 +94,7 @@ def record_clean_episodes(
             )
         kept.append(select(part, clean))
     everything = join(kept)
+    # The first ones, whatever they earn: to choose among them would flatter the expert.
     return select(everything, np.arange(everything.num_trajectories) < episodes), rejected
 
 
@@ -123,6 +126,7 @@ def collect_demos(
         training = train_agent(
             scenario.task, true_cost(scenario), config, steps, seed + index, report
         )
+        # Without a cost, so without a shield: what is recorded is what the expert itself does.
         policy = policy_of(training.agent, scenario.task, config)
         part, thrown = record_clean_episodes(scenario, policy, episodes // experts, seed + index)
         trainings.append(training)
@@ -133,6 +137,7 @@ def collect_demos(
         "task": scenario.task.name,
         "seed": seed,
         "experts": experts,
+        # Of each: no seed is left out, and a weak expert among them must show (decision 0008).
         "mean_return_of_each": [float(np.mean(part.returns)) for part in parts],
         "expert_steps": trainings[0].steps,
         "expert_respects_by": str(config.respect),

@@ -75,6 +75,7 @@ def describe_columns(demos: Demonstrations, task: Task | None) -> tuple[ColumnFa
             labels = task.action_names
         else:
             labels = demos.action_names
+        # Names that do not count up to the choices cannot be told which is which.
         if len(labels) != len(choices):
             labels = tuple(f"action {choice}" for choice in choices)
         return (
@@ -106,10 +107,13 @@ def _looks_one_hot(observations: FloatArray) -> bool:
     and not always the same one."""
     varies = False
     for start in range(0, len(observations), _ROWS_AT_ONCE):
+        # In pieces, and ended by the first that is not: comparisons of all would take as much
+        # again.
         rows = observations[start : start + _ROWS_AT_ONCE]
         zeros_and_ones = bool(np.all((rows == 0) | (rows == 1)))
         if not zeros_and_ones or not np.all(rows.sum(axis=1) == 1):
             return False
+        # A single row that never changes is also that of a robot at rest.
         varies = varies or bool(np.any(rows != observations[0]))
     return varies
 

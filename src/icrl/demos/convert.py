@@ -37,6 +37,8 @@ def convert_demos(
         demos = fit_and_check(demos, task)
     if target.startswith(MINARI):
         save_minari(demos, target.removeprefix(MINARI), task)
+        # Read again and compared: a converter's fault would otherwise be found by whoever learns
+        # from it.
         found = load_demos(find_minari(target.removeprefix(MINARI)))
     else:
         save_demos(demos, target)

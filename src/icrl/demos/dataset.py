@@ -119,6 +119,7 @@ def stack_episodes(episodes: Sequence[Episode]) -> tuple[Trajectories, bool]:
     for index, episode in enumerate(episodes):
         _require_alike(index, episode, first)
     lengths = np.array([len(episode.observations) for episode in episodes], dtype=np.int64)
+    # All or none: zeros for some would look like episodes that failed.
     known = all(episode.rewards is not None for episode in episodes)
     rewards = [
         e.rewards if known and e.rewards is not None else np.zeros(len(e.observations))
@@ -152,6 +153,7 @@ def _require_alike(index: int, episode: Episode, first: Episode) -> None:
 
 def _pad(parts: Sequence[AnyArray], lengths: AnyArray) -> AnyArray:
     shape = (len(parts), int(np.max(lengths)), *parts[0].shape[1:])
+    # A set, since thousands of episodes have a dtype or two.
     dtype = np.result_type(*{part.dtype for part in parts})
     needed = np.prod(shape, dtype=float) * dtype.itemsize
     # One episode of a million steps among short ones would pad all of them to a million.
@@ -198,6 +200,7 @@ def check_against(demos: Demonstrations, task: Task) -> None:
 def find_mismatches(demos: Demonstrations, task: Task) -> list[str]:
     """Every reason why these demonstrations cannot belong to the task; empty when they fit."""
     return [
+        # All at once: who mends a recording should not have to come back for the next reason.
         *_observation_mismatch(demos, task),
         *_action_mismatch(demos, task),
         *_horizon_mismatch(demos, task),
@@ -210,6 +213,8 @@ def _observation_mismatch(demos: Demonstrations, task: Task) -> list[str]:
     if got != expected:
         names = ", ".join(task.observation_names[:3]) + (", ..." if expected > 3 else "")
         advice = "record the observations the task gives, in its order."
+        # Gymnasium's bodies leave their position out of what they observe by default: that mistake
+        # has its own advice.
         if got < expected and any(
             name in ("x", "y") for name in task.observation_names[: expected - got]
         ):
@@ -251,6 +256,7 @@ def _bare_names(names: tuple[str, ...]) -> tuple[str, ...]:
         name if match is None else match[1] or match[2]
         for name, match in zip(names, matches, strict=True)
     )
+    # Where two names become one, nothing can be said about their order.
     if len(set(bare)) == len(bare):
         return bare
     return names

@@ -30,6 +30,7 @@ def judge_task(demos: Demonstrations, task: Task | None) -> list[Finding]:
         return []
     findings = [
         Finding(
+            # Errors are written as what, then what to do: the first colon parts them.
             what=problem.split(": ", 1)[0],
             meaning=f"they cannot be used with task {task.name}",
             advice=problem.split(": ", 1)[-1],
@@ -121,6 +122,7 @@ def judge_rewards(demos: Demonstrations) -> list[Finding]:
     # both.
     median = float(np.median(returns))
     spread = float(np.median(np.abs(returns - median)))
+    # Ten times: experts scatter, too, and only plain failures are meant.
     low = np.flatnonzero(returns < median - 10 * max(spread, 0.01 * abs(median), 1e-12))
     if low.size == 0:
         return []
@@ -193,6 +195,7 @@ def judge_duplicates(copies: int, repeats: float, demos: Demonstrations) -> list
                 ),
             )
         )
+    # In a small world of choices pairs repeat all the time.
     elif not demos.discrete and repeats > MANY_DUPLICATES:
         findings.append(
             Finding(

@@ -42,6 +42,7 @@ def load_demos(
         if minari_data_folder(path) is not None:
             return load_minari(path)
         return _load_folder(path, columns)
+    # By its suffix, too: of a file that is missing the message should speak, not of a Minari id.
     if path.is_file() or path.suffix in SUFFIXES:
         return _load_file(path, columns)
     return load_minari(find_minari(os.fspath(path_or_id)))
@@ -83,6 +84,7 @@ def _load_folder(folder: Path, columns: ColumnMapping | None) -> Demonstrations:
     files = sorted(
         path
         for path in folder.iterdir()
+        # Drafts of a write that was killed begin with a dot.
         if path.suffix in SUFFIXES and not path.name.startswith(".")
     )
     if not files:
@@ -134,6 +136,7 @@ def _require_same_columns(
             prefix = "obs"
         else:
             prefix = "action"
+        # obs_0, obs_1 are no names: they contradict nothing.
         unnamed = default_names(prefix, len(a))
         if a != b and unnamed not in (a, b) and not (what == "actions" and ours.discrete):
             raise InputError(

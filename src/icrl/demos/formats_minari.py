@@ -39,6 +39,7 @@ def find_minari(dataset_id: str) -> Path:
     """Folder of a downloaded dataset."""
     root = minari_root()
     folder = root / dataset_id
+    # An id is no path: it must not lead out of the folder of datasets.
     if ".." in dataset_id or minari_data_folder(folder) is None:
         raise InputError(
             f"{dataset_id}: neither a file or folder, nor a Minari dataset in {root}: check the "

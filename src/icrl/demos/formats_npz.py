@@ -53,6 +53,8 @@ def save_npz(demos: Demonstrations, path: Path) -> None:
 
     def write(stream: IO[bytes]) -> None:
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+            # In one order, and without times: the same content gives the same bytes, so that a
+            # checksum tells.
             for name in sorted(arrays):
                 member = zipfile.ZipInfo(f"{name}.npy", EPOCH)
                 member.compress_type = zipfile.ZIP_DEFLATED
@@ -71,6 +73,7 @@ def build_demos(arrays: dict[str, AnyArray], card: dict[str, Any]) -> Demonstrat
     """Demonstrations from padded arrays; the names of the columns travel in the card."""
     observations = to_floats("observations", arrays["observations"])
     actions, discrete = tell_actions(arrays["actions"])
+    # Taken out of the card: they are fields from here on, and would be written twice.
     names = {key: _names(card.pop(key, []), key) for key in ("observation_names", "action_names")}
     if "rewards" in arrays:
         rewards = to_floats("rewards", arrays["rewards"])
@@ -90,6 +93,7 @@ def tell_actions(actions: AnyArray) -> tuple[AnyArray, bool]:
     """Actions and whether they are discrete:
     integers [..., T] (or [..., T, 1]) are, everything else is continuous."""
     integers = actions.dtype.kind in "iu"
+    # One column of whole numbers is one choice, with an axis of its own or without.
     if integers and actions.ndim == 3 and actions.shape[2] == 1:
         actions = actions[..., 0]
     if integers and actions.ndim == 2:

@@ -108,6 +108,8 @@ def load_csv(path: Path, columns: ColumnMapping | None = None) -> Demonstrations
         # utf-8-sig: spreadsheets begin a file with a mark that would else be a part of its first
         # name.
         with path.open(newline="", encoding="utf-8-sig") as stream:
+            # strict: a quote that never closes is an error, and not the rest of the file in one
+            # cell.
             rows = csv.reader(stream, strict=True)
             header = next(rows, [])
             _require_commas(header)
@@ -191,6 +193,7 @@ def save_csv(demos: Demonstrations, path: Path) -> None:
         # tolist() widens float32 to Python floats without changing the value.
         writer.writerows(zip(*(column.tolist() for column in table.values()), strict=True))
         text.flush()
+        # Else the wrapper would close the stream, which is not its own.
         text.detach()
 
     write_through(path, write)
@@ -280,6 +283,7 @@ def _used(mapping: ColumnMapping, header: list[str]) -> list[str]:
 
 def _parse_numbers(name: str, texts: list[str], lines: list[int]) -> AnyArray:
     """One column; `lines` are the file's own line numbers, the header's being 1."""
+    # At most 18 digits: those fit into 64 bits, and a longer number is a float or damage.
     if all(INTEGER.fullmatch(text) for text in texts):
         return np.array([int(text) for text in texts], dtype=np.int64)
     values = np.empty(len(texts))

@@ -116,6 +116,7 @@ def collect_script(scenario: Scenario, episodes: int, seed: int, out: Path) -> D
     demos = script_demos(scenario.task.name, episodes, seed)
     references = {}
     for name, keep_rule in ((EXPERT, True), (NOMINAL, False)):
+        # Fresh episodes: those that were recorded were chosen for keeping the rule.
         played, _ = play_script(scenario, seed, _BEYOND, _EPISODES, keep_rule)
         references[name] = {**judge(scenario, played)._asdict(), "episodes": _EPISODES}
     demos = replace(demos, card={**demos.card, "references": references})

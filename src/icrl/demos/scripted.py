@@ -31,6 +31,7 @@ def play_script(
     task = scenario.task
     name = task.name.removeprefix(FAMILY)
     script = find_script(name, keep_rule)
+    # One for each episode: how many are played beside it changes nothing.
     rngs = [np.random.default_rng([seed, first + index]) for index in range(episodes)]
     env_seeds = [int(rng.integers(2**31)) for rng in rngs]
     width = len(task.action_names)

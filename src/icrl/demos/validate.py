@@ -14,6 +14,7 @@ def validate_demos(
 ) -> None:
     """Raise `InputError` unless shapes, dtypes,
     lengths and names agree and every real step is finite."""
+    # In this order: each may rely on what those before it made sure of.
     _validate_shapes(trajectories, discrete)
     _validate_lengths(trajectories)
     _validate_dtypes(trajectories, discrete)
@@ -108,6 +109,7 @@ def _validate_finite(
     values = np.asarray(values)
     if np.issubdtype(values.dtype, np.integer):
         return
+    # Padding may hold anything; it is cleaned afterwards.
     mask = trajectories.mask.reshape(values.shape[:2] + (1,) * (values.ndim - 2))
     wrong = np.argwhere(~np.isfinite(values) & mask)
     if wrong.size == 0:

@@ -85,6 +85,7 @@ class Expected:
         Where every step costs something, being stopped must not pay: what is left of such an
         episode is worth what chance earns in that time, if that is less than nothing.
         """
+        # Before decision 0021 an episode that ζ ended early looked like a gain there.
         permitted = cut(samples, first)
         whole = np.maximum(samples.lengths, self.length)
         if self.steps is not None:
@@ -108,9 +109,11 @@ class Expected:
         as a share of what demonstrations earn beyond it."""
         rewards = samples.rewards * samples.mask
         times = np.arange(rewards.shape[1])
+        # Without the reward of the step itself: what is asked is what had been paid before it.
         beyond = np.cumsum(rewards, axis=1) - rewards - self.chance_rate * times
         whole = self.from_starts(samples) - self.chance_rate * self.length
         least = _LEAST_SCATTER * abs(self.mean - self.chance) + 1e-12
+        # Where demonstrations earn no more than chance there is no way to be on: a share of 0.
         shares = beyond / np.where(np.abs(whole) < least, np.inf, whole)[:, None]
         return np.asarray(shares)
 
@@ -119,6 +122,8 @@ def expected_of(demos: Trajectories, chance: Trajectories, horizon: int) -> Expe
     """The yardstick that demonstrations give, beside what an untrained agent does."""
     lengths = np.asarray(demos.lengths)
     longest = int(lengths.max())
+    # All of one length, shorter than others may live: they were cut, and longer lives would earn
+    # more for their length alone.
     clips = bool(
         longest < horizon and (lengths == longest).all() and chance.lengths.max() > longest
     )
@@ -128,6 +133,7 @@ def expected_of(demos: Trajectories, chance: Trajectories, horizon: int) -> Expe
     returns = np.asarray(demos.returns, np.float64)
     first = np.asarray(demos.observations[:, 0], np.float64)
     deviations = first.std(axis=0)
+    # Beside their own size: rounding of a feature that is always 1,000 is no variation.
     varies = deviations > 1e-6 * np.maximum(np.abs(first).max(axis=0), 1e-9)
     used = np.where(varies, 1.0 / np.where(varies, deviations, 1.0), 0.0)
     starts = _scaled(first, used)
@@ -136,6 +142,8 @@ def expected_of(demos: Trajectories, chance: Trajectories, horizon: int) -> Expe
     if steps is not None:
         chance_returns = np.sum((chance.rewards * chance.mask)[:, :steps], axis=1)
     by_chance = float(np.mean(chance_returns))
+    # Demonstrations that all earn the same would make every hair of a difference evidence. Where
+    # they earn what chance earns, the scatter of chance says what a hair is.
     least = _LEAST_SCATTER * max(
         abs(float(np.mean(returns)) - by_chance), float(np.std(chance_returns))
     )
@@ -156,10 +164,13 @@ def _best_kind(starts: FloatArray, returns: FloatArray) -> tuple[str, FloatArray
     """Of three ways to foretell a demonstration's return from its start,
     the best on those left out; its errors."""
     number = len(returns)
+    # What the mean of the others would have missed, in closed form; `by_line` likewise, by its hat
+    # matrix.
     by_mean = (returns - returns.mean()) * number / max(number - 1, 1)
     if number < _LEAST_SHOWN or starts.shape[1] == 0:
         return "mean", by_mean
     gaps = np.sum((starts[:, None] - starts[None]) ** 2, axis=-1)
+    # No demonstration foretells itself.
     np.fill_diagonal(gaps, np.inf)
     by_nearest = returns - returns[np.argsort(gaps, axis=1)[:, :_NEAREST]].mean(axis=1)
     hat = _with_one(starts) @ _ridge(starts)

@@ -39,8 +39,10 @@ def weights_of(evidence: Evidence, expected: Expected) -> FloatArray:
     w = sigmoid(2 (A/σ_D − 1)): one half where a trajectory out-earns demonstrations from a
     like start by their scatter.
     """
+    # exp of these is still a number; weights that all round to 0 could not be divided by their sum.
     advantages = np.clip(expected.advantages(evidence.trajectories), -25.0, 25.0)
     weights = 1.0 / (1.0 + np.exp(-_STEEPNESS * (advantages - 1.0)))
+    # However many episodes scouts left: a later counter-example would otherwise hardly be heard.
     for generation in np.unique(evidence.generations):
         mine = evidence.generations == generation
         weights[mine] /= weights[mine].sum()
@@ -56,6 +58,7 @@ def strength_of(evidence: Evidence, weights: FloatArray, expected: Expected) -> 
     advantages = np.clip(expected.advantages(evidence.trajectories), -25.0, 25.0)
     more = 1.0 / (1.0 + np.exp(-_STEEPNESS * (advantages - 1.0)))
     as_much = np.clip(expected.competence(evidence.trajectories), 0.0, 1.0)
+    # Kish's effective number: one lucky episode with all of the weight counts as one.
     enough = min(1.0, float(1.0 / np.sum(weights**2)) / _ENOUGH)
     return enough * float(weights @ (0.5 * as_much + 0.5 * more))
 

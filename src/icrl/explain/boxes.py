@@ -101,6 +101,7 @@ def _improved(search: Search, rule: list[Condition], gains: FloatArray) -> list[
             else:
                 mask = np.ones(len(gains), np.bool_)
             inside = np.where(mask, gains, 0.0)
+            # Only if it is better: its bounds are rounded, and a rounder one may say less.
             better = search.condition(j, inside)
             if search.gain((better,), inside) > search.gain((rule[j],), inside):
                 rule[j] = better

@@ -22,6 +22,7 @@ def discs(places: Places, first: int, second: int) -> list[Form]:
         gains = places.gains
         if not inside:
             gains = -places.gains
+        # Nothing inside, so there is no centre to begin from.
         if not (gains > 0).any():
             continue
         if _unit(places.names[first]) == _unit(places.names[second]):
@@ -92,6 +93,7 @@ def _radius(columns: FloatArray, gains: FloatArray, guess: FloatArray) -> tuple[
 
 def _rounded(places: Places, exact: Disc) -> Disc:
     """The numbers with the fewest decimals that say the same."""
+    # People say 2.5 and not 2.4871: as long as it costs next to no agreement.
     goal = places.gain(exact) - ROUND
     for finer in range(MOST_DIGITS):
         size = [

@@ -55,7 +55,11 @@ def _half_plane(places: Places, first: int, second: int) -> Form:
     """The best direction by trying all, then the roundest weight that is as good."""
     columns = places.values[:, [first, second]]
     scales = np.maximum(columns.std(axis=0), 1e-12)
+    # In deviations, so that directions are even: metres beside radians would crowd them all at one
+    # axis.
     spread = columns / scales
+    # Half a turn: the other half is the same lines with their sides changed, and a split looks at
+    # both.
     angles = np.linspace(0, np.pi, _COARSE, endpoint=False)
     for width in (np.pi / _COARSE, np.pi / _COARSE / _FINE):
         gains = [_best_split(_along(spread, angle), places.gains) for angle in angles]
@@ -102,6 +106,7 @@ def _arcs(places: Places, first: int, second: int, numbers: list[int]) -> list[F
         return []
     pair = (first, second)
     angle = degrees(places.values, pair)
+    # An interval cannot run through 360 degrees: so it is counted from where nothing is forbidden.
     cut = _cut(angle, places.gains)
     others = [number for number in numbers if number not in pair]
     columns = [(angle - cut) % 360.0] + [places.values[:, other] for other in others]
@@ -145,6 +150,7 @@ def _named(places: Places, blocks: list[tuple[int, ...]], numbers: list[int]) ->
     among = [_among(places, block) for block in blocks]
     found = [Form("names", 1, part) for part in among if part is not None]
     for block in blocks:
+        # Any at all: within a name that is forbidden above a limit only, most places are allowed.
         zone = _among(places, block, any_at_all=True)
         if zone is None:
             continue
@@ -169,6 +175,7 @@ def _among(places: Places, block: tuple[int, ...], *, any_at_all: bool = False) 
         gains = np.maximum(gains, 0.0)
     sums = np.bincount(taken, weights=gains, minlength=len(block))
     members = tuple(int(member) for member in np.flatnonzero(sums > 1e-9))
+    # All of them is no rule about names.
     if not members or len(members) == len(block):
         return None
     names = tuple(places.names[column] for column in block)

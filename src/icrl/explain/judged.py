@@ -73,6 +73,7 @@ def judge_pairs(
     as no evidence.
     """
     features = constraint.features
+    # Thinned: rules are chosen on 8,000 pairs, and a million more would only be waited for.
     expert = pairs_of(demos, max(1, demos.num_steps // MOST_DEMO_PAIRS))
     if visited is None:
         others = moved_copies(features, expert)
@@ -100,6 +101,7 @@ def _paid(visited: Visited, demos: Trajectories) -> BoolArray:
     allowed or not."""
     expert = float(np.mean(demos.returns))
     if expert != 0:
+        # By the size of the return: a fifth of a negative return would be more than all of it.
         enough = visited.returns >= expert - (1 - PAYS) * abs(expert)
     else:
         enough = np.ones(len(visited.returns), bool)
@@ -156,6 +158,7 @@ def moved_copies(features: Features, pairs: Pairs) -> Pairs:
     high = values.max(axis=0)
     # At least one unit: a feature that never changed is moved, too.
     reach = _WIDER * np.maximum(high - low, 1.0)
+    # Beyond ζ's bounds nothing changes: copies there would all be alike.
     low = np.maximum(low - reach, features.lower)
     high = np.minimum(high + reach, features.upper)
     per_feature = max(1, _COPIES // features.num_features)

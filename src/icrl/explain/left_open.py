@@ -43,6 +43,7 @@ def open_wall(constraint: LearnedConstraint, judged: Judged, rule: Explanation) 
     for caution in (1.0, 0.0):
         moved = constraint.with_caution(caution)
         forbidden = ~moved.is_feasible(judged.pairs.observations, judged.pairs.actions)
+        # Of the same form at both ends: two sentences of different kinds cannot be compared.
         found = explain_region(moved, judged.judged_as(forbidden), form=rule.form)
         said.append(str(found[0]) if found else None)
     if said[0] is None:
@@ -66,6 +67,7 @@ def _rival(told: Any) -> Rival | None:
         numbers.append(told["kept"])
     for number in numbers:
         if (
+            # True is a number in Python, and none on a card.
             isinstance(number, bool)
             or not isinstance(number, int | float)
             or not math.isfinite(number)

@@ -64,6 +64,7 @@ def _order(constraint: LearnedConstraint) -> list[int]:
     numbers before names, an angle's cosine and sine together."""
     region = constraint.region
     assert region is not None
+    # Names go last: along x there would be nothing between them to see.
     order = sorted(range(len(region.axes)), key=lambda place: region.axes[place].categorical)
     names = constraint.features.names
     for first in order:

@@ -71,6 +71,7 @@ def open_interval(judged: Judged, condition: Condition) -> OpenInterval:
     proven = float(column[judged.by_expert].min())
     flagged = _flagged(judged)
     extremes = np.sort([column[judged.episodes == episode].min() for episode in flagged])
+    # Of flagged episodes alone, and beyond all demonstrations: what they also do is no evidence.
     steps = column[np.isin(judged.episodes, flagged) & (column < proven)]
     between = column < proven
     needed = None
@@ -142,6 +143,7 @@ def turning_zone(
     column = judged.values[:, condition.feature]
     grid = np.linspace(column.min(), column.max(), _TURN_POINTS)
     crossings = _crossings(constraint, judged, condition, chosen, grid)
+    # Where most pairs do not turn along it, the rule's feature is not what ζ goes by.
     if len(crossings) < len(chosen) / 2:
         return None
     step = grid[1] - grid[0]

@@ -71,6 +71,8 @@ def gains_of(parts: Sequence[BoolArray]) -> FloatArray:
         # Else a rule that forbids one place in a thousand would be said best by "nothing".
         for kind, sign in ((forbidden, 1.0), (~forbidden, -1.0)):
             if kind.any():
+                # Sets alike, too: thousands of recorded pairs would outvote the even sample of the
+                # box.
                 gain[kind] = sign * 0.5 / kind.sum() / len(parts)
         found.append(gain)
     return np.concatenate(found)

@@ -80,8 +80,10 @@ def read_constraint(
     longer = None
     if explanations and explanations[-1] is not rule:
         longer = explanations[-1]
+    # Of ζ and not of the rule: what the rule leaves out is what a reader should be told.
     shares = influence(constraint, judged)
     condition = None
+    # Only of a rule that fits: the interval of one that does not would be taken for ζ's.
     if rule is not None and rule.fits:
         condition = threshold_of(rule)
     interval = None
@@ -195,6 +197,7 @@ def close_up(
         threshold = condition.low
     points = [threshold, interval.proven, *(turning or ())]
     data = judged.values[:, condition.feature]
+    # All three may coincide, and a picture needs some width.
     margin = max(max(points) - min(points), 0.005 * float(np.ptp(data)))
     low = min(points) - margin
     high = max(points) + margin

@@ -32,8 +32,10 @@ def even_sample(
             continue
         column = values[:, axis.columns[0]]
         low = max(float(axis.nodes[0]), float(column.min()))
+        # As far as the grid reaches: beyond it a region only repeats its edge.
         high = min(float(axis.nodes[-1]), float(column.max()))
         places[:, axis.columns[0]] = rng.uniform(low, max(low, high), POINTS)
+    # Drawn one by one they would fill a square, of which only the rim of the circle can be.
     for cosine, sine in _circles(constraint):
         angle = rng.uniform(0.0, 2.0 * np.pi, POINTS)
         places[:, cosine] = np.cos(angle)

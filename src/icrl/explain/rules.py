@@ -116,6 +116,8 @@ def explain_region(
         values=np.concatenate([judged.values[chosen_on], even]),
         gains=gains_of([judged.forbidden[chosen_on], forbidden]),
     )
+    # Another sample than the one they were chosen on: else of many forms the luckiest would look
+    # best.
     fresh, said = even_sample(constraint, judged.values, seed=1)
     found = []
     for one in forms_of(places):
@@ -168,6 +170,8 @@ def explain_rules(judged: Judged) -> list[Explanation]:
     found: list[Explanation] = []
     for form, find in forms.items():
         if form == "threshold":
+            # A round number inside the demonstrations would read as if the expert had broken the
+            # rule.
             rules = clear_of_demos(find(), judged)
         else:
             rules = find()

@@ -246,6 +246,8 @@ def _bound(distinct: FloatArray, scores: FloatArray, best: int | None = None) ->
     """
     if best is None:
         best = int(np.argmax(scores))
+    # Between two recorded values every bound is as good: the data leave open which, so the roundest
+    # is said.
     worse = np.flatnonzero(scores < scores[best] - _PLATEAU)
     before = worse[worse < best]
     after_best = worse[worse > best]

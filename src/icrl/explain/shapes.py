@@ -201,6 +201,7 @@ def degrees(values: FloatArray, features: tuple[int, int]) -> FloatArray:
 def turning(first: str, second: str) -> str | None:
     """The name of an angle whose cosine and sine are called so:
     ring_cos and ring_sin are of `ring`; None: no angle."""
+    # By their names: that two columns lie on a circle could also be chance.
     if "cos" not in first or first.replace("cos", "sin") != second:
         return None
     return first.replace("cos", "").strip("_- ") or "both"

@@ -84,6 +84,7 @@ def slice_along(
         zeta = zeta.reshape(len(values), -1)  # [k, pairs]
         name = judged.names[feature]
         choices = ()
+    # A band beside the mean: where it is wide, ζ depends on more than this feature.
     low, high = np.quantile(zeta, [0.05, 0.95], axis=1)
     return Slice(name, choices, values, zeta.mean(axis=1), low, high)
 

@@ -74,6 +74,7 @@ def judge_for(
         called = type(env.unwrapped).__name__
     names: Sequence[str] | None = feature_names
     if feature_names is None:
+        # The caller's names before the environment's: who wraps it knows which constraint is meant.
         names = names_of(env, called)
     spaces = space_of(env, "observation_space", called), space_of(env, "action_space", called)
     return judge_for_spaces(*spaces, constraint, names, hard, called)
@@ -115,6 +116,7 @@ def _observation_width(space: Any, called: str) -> tuple[int, range | None]:
 
 def _action_width(space: Any, called: str) -> tuple[int, bool]:
     """a, and whether actions are choices."""
+    # From 0 alone: choices are one-hot by their number, and would be shifted.
     if isinstance(space, gym.spaces.Discrete) and int(space.start) == 0:
         return int(space.n), True
     if isinstance(space, gym.spaces.Box) and len(space.shape) == 1 and space.shape[0] > 0:
@@ -152,6 +154,7 @@ def _named_task(
     return Task(
         name=called,
         make_env=_never_simulates,
+        # Bounds play no part: those that ζ was trained with stay (`features.match`).
         observation_space=gym.spaces.Box(-np.inf, np.inf, (width,)),
         action_space=action_space,
         observation_names=names[:width],

@@ -73,6 +73,7 @@ def export_onnx(constraint: LearnedConstraint, path: str | os.PathLike[str]) -> 
     else:
         _table(graph, inputs, constraint.table)
     model = _model(onnx, graph, constraint)
+    # Here and not at the user's run time, where the message would name a node and no cause.
     onnx.checker.check_model(model, full_check=True)
     target = Path(path)
     make_folder(target.parent)
@@ -115,6 +116,7 @@ def _model(onnx: Any, graph: _Graph, constraint: LearnedConstraint) -> Any:
         {
             "threshold": repr(constraint.threshold),
             "features": json.dumps(list(features.names), ensure_ascii=False),
+            # A model travels without its folder: where it came from goes with it.
             "provenance": json.dumps(constraint.card, ensure_ascii=False),
         },
     )
@@ -144,6 +146,7 @@ def _features(graph: _Graph, features: Features, float_kind: int) -> str:
             axis=1,
         )
     lower, upper = features.bounds
+    # Max and Min instead of Clip, whose bounds must be scalars: ours are one for each feature.
     full = graph.add("Max", [full, graph.constant("lower", lower[None, :])])
     return graph.add("Min", [full, graph.constant("upper", upper[None, :])])
 
@@ -212,12 +215,14 @@ def _place(graph: _Graph, inputs: str, axis: RegionAxis, number: int, kinds: Any
     seen = graph.add("Gather", [inputs, columns], axis=1)  # [B, c]
     if axis.categorical:
         return graph.add("Cast", [graph.add("ArgMax", [seen], axis=1, keepdims=0)], to=kinds.FLOAT)
+    # Times 0 and not a constant: the result must have as many rows as the batch.
     if len(axis.nodes) == 1:
         zero = graph.constant(f"zero{number}", np.zeros((1, 1), np.float32))
         sums = graph.constant(f"sum{number}", np.array([1], np.int64))
         return graph.add("ReduceSum", [graph.add("Mul", [seen, zero]), sums], keepdims=0)
     starts = graph.constant(f"starts{number}", axis.nodes[None, :-1].astype(np.float32))
     widths = graph.constant(f"widths{number}", np.diff(axis.nodes)[None].astype(np.float32))
+    # ONNX has no np.interp: the share of every segment, clipped and summed, is the same.
     parts = graph.add("Div", [graph.add("Sub", [seen, starts]), widths])  # [B, n - 1]
     none = graph.constant(f"none{number}", np.array(0.0, np.float32))
     whole = graph.constant(f"whole{number}", np.array(1.0, np.float32))

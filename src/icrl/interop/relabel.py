@@ -66,6 +66,7 @@ def relabel_minari(
     judge = _judge(demos, constraint, feature_names, hard, folder)
     data = minari_data_folder(folder)
     assert data is not None
+    # Beside the target, so that to move it is one rename on one file system.
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         draft.parent.mkdir(parents=True, exist_ok=True)
@@ -152,6 +153,8 @@ def _write_costs(
         )
         for i, (number, steps) in enumerate(zip(numbers, trajectories.lengths, strict=True)):
             infos = file[f"episode_{number}"].require_group("infos")
+            # Never overwritten: a cost of somebody else's would be lost in a copy that says it is
+            # ours.
             if COST in infos:
                 raise InputError(
                     f"episode_{number} has infos/{COST} already: relabel the dataset that it was "

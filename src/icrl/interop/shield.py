@@ -94,6 +94,8 @@ class Shield:
                 "expected an action [a] and finite bounds with low < high, got shape "
                 f"{list(wanted.shape)} and bounds {bounds.tolist()!r:.80}."
             )
+        # What is allowed goes through as it is: a shield that polishes good actions is a second
+        # policy.
         zeta = self._feasibility(observation, wanted[None])
         if zeta[0] >= self.constraint.threshold:
             return Choice(wanted, float(zeta[0]), True, 0)

@@ -57,6 +57,7 @@ class _Judged(gym.Wrapper[Any, Any, Any, Any]):
         """The wrapped step with its cost in info, and the cost."""
         if self._observation is None:
             raise gym.error.ResetNeeded("Cannot call env.step() before calling env.reset()")
+        # Before the step: the pair has the state that the action was chosen in (fidelity F6).
         cost = float(self._judge.cost(self._observation, action))
         observation, reward, terminated, truncated, info = self.env.step(action)
         self._observation = np.array(observation)
@@ -177,6 +178,7 @@ class TerminateOnViolation(_Judged):
         self.end_reward = end_reward
         self.gamma = gamma
         self._streak = 0
+        # Kept over episodes: the worst that was met is a fact about the task.
         self._lowest = 0.0
         self._largest = 0.0
 
@@ -239,6 +241,7 @@ class VectorCostInInfo(VectorWrapper):
         self._judge = judge_for_spaces(
             env.single_observation_space, env.single_action_space, constraint, feature_names, hard
         )
+        # Gymnasium's own vectors reset at the next step where their metadata say nothing.
         self._waits = (
             env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP) == AutoresetMode.NEXT_STEP
         )
@@ -258,6 +261,7 @@ class VectorCostInInfo(VectorWrapper):
         """One step of all, their costs [E] in info."""
         if self._observations is None:
             raise gym.error.ResetNeeded("Cannot call env.step() before calling env.reset()")
+        # F6 once more: the observations from before the step.
         costs: FloatArray = np.where(
             self._resets, 0.0, self._judge.cost(self._observations, actions)
         )

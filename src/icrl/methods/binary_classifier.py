@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 
 def _objective() -> "Objective":
+    # Here and not above: it imports JAX, and `icrl --help` asks every method for its name.
     from icrl.baselines.binary_classifier import cross_entropy
 
     return cross_entropy

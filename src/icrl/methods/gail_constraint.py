@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
 
 def _objective() -> "Objective":
+    # The same loss as the binary classifier's: GAIL's discriminator is one. They differ in how ζ
+    # presses.
     from icrl.baselines.binary_classifier import cross_entropy
 
     return cross_entropy

@@ -20,6 +20,7 @@ ICRL = Method(
     summary="a rule found by search, or the paper's gradient steps (preset paper)",
     colour="#0072B2",
     looks={
+        # Names and colours of their own: all three may stand in one figure.
         "paper": Look("paper", "ICRL (paper's settings)", "#D55E00"),
         "authors": Look("authors", "ICRL (authors' code)", "#AA4499"),
     },

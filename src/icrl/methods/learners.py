@@ -112,6 +112,8 @@ def run_rounds(
             # What the search wrote into the card (rivals, strength) stands above what is known from
             # outside.
             constraint = constraint.with_card({**card, **constraint.card, "steps": last.steps})
+        # Under the cost that it was trained under: an agent of a shield without it is another
+        # agent.
         policy = policy_of(last.agent, task, config.forward, last.cost, last.greedy)
         return Snapshot(
             number=last.number,
@@ -175,6 +177,7 @@ def run_greedy(
 
     The inference is exact and takes seconds: a run that goes on makes it again.
     """
+    # Before the agent, and once: nothing that the agent does bears on what is found.
     constraint, found = learn_greedy(task, demos, card)
     metrics = {
         "constraint/findings": len(found.findings),
@@ -208,6 +211,7 @@ def run_agent(
         )
 
     def round_done(last: AgentRound) -> None:
+        # The snapshot first: a kill between the two repeats a round, and never loses one.
         on_snapshot(snapshot(last))
         continuation.on_state(last)
 

@@ -40,6 +40,8 @@ def pressure_of(constraint: LearnedConstraint, method: str) -> Pressure:
         raise unknown_name("method of a constraint", method, that_press())
     if presses is Presses.bonus:
         return Pressure(bonus=log_feasibility_bonus(constraint.cost))
+    # With what a region can tell beside its cost: the shield needs it to find the way back
+    # (decision 0021).
     return Pressure(cost=cost_function(constraint))
 
 
@@ -58,6 +60,7 @@ def transfer(
     Without a `config`: the default settings of that method's agents, as on the command line.
     """
     form = method or method_of(constraint)
+    # By name, before anything is trained: a feature that is missing is an error at once.
     pressure = pressure_of(constraint.for_task(task), form)
     settings = config
     if settings is None:

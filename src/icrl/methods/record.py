@@ -92,6 +92,8 @@ class Method:
 
     def __post_init__(self) -> None:
         """Validate."""
+        # Who is told the truth must have no way to learn: else it could pass for a learner in a
+        # table.
         ways = [self.objective is not None, self.learner is not None, self.needs_truth]
         if sum(ways) != 1:
             raise InputError(
@@ -107,6 +109,7 @@ class Method:
     @property
     def sweepable(self) -> bool:
         """It has settings that bear on the constraint."""
+        # An exact inference has no settings: a sweep would try nothing.
         return self.learns and self.inference is None
 
     def preset(self, name: str, task: str) -> LearnConfig:

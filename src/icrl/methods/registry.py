@@ -40,6 +40,7 @@ def find_method(name: str) -> Method:
             f"the method {name} is code that would be executed. If you know the module and trust "
             f"it, name it yourself: --method {name}"
         )
+    # Asked for only now: it reads the metadata of every installed package.
     installed = {entry.name: entry for entry in entry_points(group=GROUP)}
     if name not in installed:
         raise unknown_name("method", name, [*METHODS, *installed])
@@ -49,6 +50,7 @@ def find_method(name: str) -> Method:
 def open_method(name: str) -> Method:
     """The method that the user named: as `find_method`, and `module:name` is imported."""
     if ":" in name and name not in _opened:
+        # Here, since it needs gymnasium, which a name that is known does without.
         from icrl.tasks.factories import find_object
 
         _opened[name] = _checked(find_object(name, "method"), name)
@@ -91,6 +93,7 @@ def help_text(*, sweepable: bool = False, presses: bool = False) -> str:
 def _load(entry: EntryPoint) -> Method:
     try:
         found = entry.load()
+    # Whatever a stranger's module raises while it is imported is bad input, and no fault of ours.
     except Exception as error:
         raise InputError(
             f"the method {entry.name} of the entry point {entry.value} cannot be imported: "

@@ -113,6 +113,8 @@ def _row(cell: Cell, cells: Sequence[Cell], nominal: float | None) -> list[str]:
 def _changes(group: Group, whole: Group, name: str) -> FloatArray:
     """[n]: by how much a score differs from that of the run with the same
     seed and nothing left out."""
+    # Seed by seed: up to the round in which they differ the two are the same run, so that most of
+    # the scatter cancels.
     before = {run.seed: run.scores[name] for run in whole.finished if run.scores is not None}
     shared = [
         (run.scores[name], before[run.seed])

@@ -110,6 +110,7 @@ def render_small(directory: Path) -> Path:
         frame.resize((frame.width * 2 // 3, frame.height * 2 // 3))
         for frame in draw_frames(animation)
     ]
+    # method 2: quicker, at the price of a larger file. A run waits for this.
     options = {"quality": 60, "method": 2, "kmin": 9, "kmax": 30}
     write_whole(path, _save(frames, "WEBP", animation.milliseconds, options))
     return path
@@ -159,10 +160,12 @@ def play(
     costs: list[float] = []
     total = 0.0
     for step in range(steps):
+        # Before the step: the picture shows where the action was chosen, and so does its cost (F6).
         if step % every == 0:
             moments.append(
                 Moment(env.render_env(0), step, None if clock is None else step * dt, total)
             )
+        # Behind the shield, as the agent is used.
         actions = policy.choose(rng, np.asarray(observations, np.float32)).taken
         if constraint is not None:
             costs.append(float(constraint.cost(observations, actions)[0]))
@@ -265,6 +268,7 @@ def _write_webp(frames: list[Any], milliseconds: int) -> bytes:
         )
         if len(data) <= MOST_BYTES or len(frames) < 3:
             return data
+    # Twice as long each: the episode keeps its pace.
     return _write_webp(frames[::2], milliseconds * 2)
 
 

@@ -82,6 +82,7 @@ def common_curves(group: Group, name: str) -> Curves | None:
     series = [(steps, values) for steps, values in series if len(steps) > 0]
     if not series:
         return None
+    # Where all seeds are: beyond that a mean would be over fewer of them, and jump.
     low = max(s[0] for s, _ in series)
     high = min(s[-1] for s, _ in series)
     union = np.unique(np.concatenate([s for s, _ in series]))

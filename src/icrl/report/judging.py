@@ -182,6 +182,7 @@ def expert_steps(
     without any, the demonstrations, if there are."""
     runs = [run for group in groups if group.label == EXPERT for run in group.finished]
     if runs:
+        # Of all seeds: one expert's style would count as the expert's.
         return join([episodes_of(run, scenario) for run in runs])
     if demos is None:
         return None

@@ -44,6 +44,7 @@ Known = dict[tuple[str, int], dict[str, float | None]]
 def judge_all(groups: Sequence[Group], scenario: Scenario, demos: Demonstrations | None) -> Known:
     """Every finished run's constraint on one set of pairs:
     some of the demonstrations', some of every run's agents'."""
+    # The same for all: on its own pairs a method whose agents never go near the wall looks perfect.
     pairs = common_pairs(groups, demos)
     found: Known = {}
     if pairs is None:
@@ -234,6 +235,7 @@ def _spread_of(values: Sequence[float | None]) -> str:
     numbers = [value for value in values if value is not None]
     if not numbers:
         return "-"
+    # A mean over those seeds that have a boundary must say how many these are.
     if len(numbers) == len(values):
         few = ""
     else:

@@ -141,6 +141,7 @@ def read_commands(directories: Sequence[Path]) -> list[str]:
     paths = [
         path
         for directory in directories
+        # A suite records its command beside its runs, and one of them may be given by itself.
         for path in (directory / COMMAND, directory.parent / COMMAND)
     ]
     lines = [line for path in paths if path.is_file() for line in _text(path).splitlines()]

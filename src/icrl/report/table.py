@@ -61,6 +61,7 @@ def summary_table(
     """One task's groups and its reference agents as rows;
     the first group is the one the others are compared with."""
     if not truth_known(groups):
+        # Other columns, not dashes: a violation rate that nobody knows must not look like one of 0.
         return Table(HEADERS_WITHOUT_TRUTH, [_row_without_truth(group) for group in groups])
     first = groups[0]
     expert = expert_level(groups)
@@ -266,6 +267,7 @@ def expert_level(groups: Sequence[Group]) -> float | None:
         for run in group.finished
         if run.scores is not None
     ]
+    # All runs of a task are given the same demonstrations.
     if not found or found[0] is None:
         return None
     return float(found[0])

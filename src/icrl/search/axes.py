@@ -47,6 +47,8 @@ def make_axes(
     """The axes of a task, or those that the features called `chosen` belong to."""
     num_observations = len(observation_names)
     axes: list[Axis] = []
+    # One axis, not one for each state: a rule about several of many states was found on neither
+    # seed while each was an axis of its own (decision 0017).
     if one_hot_states and num_observations > 1:
         axes.append(Axis(name="state", columns=tuple(range(num_observations))))
     else:
@@ -115,6 +117,8 @@ class Ruler:
             return np.searchsorted(middles, values).astype(np.float64)
         inside = np.interp(values, self.values, self.places)
         slope = 1.0 / (self.values[-1] - self.values[0])
+        # np.interp stays at the last mark; agents may go further than anybody was seen, and there a
+        # place must still be further out.
         beyond = np.minimum(values - self.values[0], 0.0) + np.maximum(
             values - self.values[-1], 0.0
         )
@@ -130,6 +134,7 @@ class Ruler:
         """Number of the cell at a scale of so many cells, all moved by a share of one."""
         if self.few:
             return places.astype(np.int64)
+        # The outermost cells hold all that lies beyond: a tail of 1 % has no cells of its own.
         inside = np.clip(places, 0.0, 1.0)
         return np.minimum(
             (inside * scale + shift).astype(np.int64), self.num_cells(scale, shift) - 1
@@ -157,6 +162,7 @@ def make_ruler(
     unique = np.unique(both)
     if len(unique) <= FEW_VALUES:
         return Ruler(values=unique, places=np.arange(len(unique)) * 1.0, few=True)
+    # Quantiles, so that one far step does not squeeze all others into one cell.
     levels = np.linspace(_TAIL, 1 - _TAIL, 197)
     marks = (_quantiles(shown, done, levels)).astype(np.float64)
     apart = np.diff(marks) > 1e-9 * (marks[-1] - marks[0])  # nearer marks are one, but for rounding
@@ -172,6 +178,8 @@ def make_ruler(
 def _quantiles(shown: FloatArray, done: FloatArray, levels: FloatArray) -> FloatArray:
     """Quantiles of both sides together, each with half of the weight."""
     values = np.concatenate([shown, done])
+    # Half each, however many steps either side has: else the side with more of them would set the
+    # ruler.
     weights = np.concatenate(
         [np.full(len(shown), 0.5 / len(shown)), np.full(len(done), 0.5 / len(done))]
     )
@@ -192,6 +200,7 @@ def dilated(visited: BoolArray, few: tuple[bool, ...]) -> BoolArray:
     for axis, names_only in enumerate(few):
         if names_only:
             continue
+        # Axis after axis, each on what the last one made: diagonal neighbours count, too.
         wider = grown.copy()
         ahead = [slice(None)] * grown.ndim
         behind = [slice(None)] * grown.ndim

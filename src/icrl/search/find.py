@@ -120,6 +120,7 @@ def parts_of(whole: Candidate, candidates: list[Candidate]) -> list[Candidate]:
         for other in candidates
         if set(other.axes) < set(whole.axes)
         and not other.vetoed
+        # Its score is the most that it can be worth: what cannot reach the whole need not be tried.
         and other.score >= AS_MUCH * whole.worth
         and other.explained >= whole.explained - NEARLY
     ]
@@ -143,7 +144,10 @@ def score(question: Question, axes: tuple[int, ...], alive: BoolArray | None = N
         novel = look.novel
         if alive is not None:
             novel = novel & alive
+        # Trajectories, not steps: one step behind a wall explains a gain as well as a thousand do.
         explained = float(question.weights @ tables.entered(novel))
+        # Not below 0: a scale at which the rule is refuted is no help, but does not undo the
+        # others.
         margins.append(max(0.0, explained - look.refuted))
         # a demonstration that is refuted weighs twice:
         # of like scales the one that allows all of them
@@ -174,8 +178,11 @@ def _with_what_precedes(
     paid = np.zeros(len(first), np.bool_)
     paid[flagged] = question.paid[first[flagged]] >= _PAID
     weights = question.weights * paid
+    # Hardly any of the evidence had been paid by then: there is nothing to explain before it.
     if weights.sum() <= 0.05:
         return candidate
+    # Against meters of return (decision 0017): an odometer is high because the agent went far, and
+    # what it did to get there came first.
     alive = np.arange(len(novel)) < first[tables.done.owners]
     before = Question(tables=tables, weights=weights, prices=question.prices, paid=question.paid)
     strongest = max(score(before, axes, alive).score for axes in others)

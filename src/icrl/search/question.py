@@ -29,6 +29,8 @@ def values_of(axes: tuple[Axis, ...], trajectories: Trajectories, discrete: bool
     """Every step, or every so many of them."""
     every = max(1, -(-trajectories.num_steps // _MOST_STEPS))
     mask = trajectories.mask
+    # By time and not by chance: all trajectories keep the same moments, and runs repeat to the
+    # byte.
     mask[:, np.arange(mask.shape[1]) % every != 0] = False
     owners, times = np.nonzero(mask)
     values = axis_values(

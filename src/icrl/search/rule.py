@@ -172,6 +172,7 @@ def _found_at(problem: Problem, question: Question, old: Rule | None) -> Finding
     explained = finding.rule is not None and _explains_newest(problem, finding.rule)
     gain = _TRIPLE_GAIN[explained]
     best_pair = _best_worth(finding, candidates)
+    # No score exceeds 1: the largest search of all can be left out.
     if len(problem.axes) < 3 or best_pair + gain > 1.0:
         return finding
     triples = find(question, _triples(question, len(problem.axes)))
@@ -221,6 +222,7 @@ def _first_that_matters(
     tried: dict[tuple[int, ...], Rule] = {}
     for candidate in ranked:
         best_worth = max((rule.candidate.worth for rule in tried.values()), default=0.0)
+        # To try one is to let agents act for episodes: what cannot become a rival is not tried.
         rival = candidate.score >= _RIVALS * best_worth
         if not candidate.vetoed and rival and len(tried) < _MOST_TRIED:
             tried[candidate.axes] = _tried(problem, question, candidate)
@@ -231,6 +233,7 @@ def _first_that_matters(
         if part.axes not in tried:
             tried[part.axes] = _tried(problem, question, part)
         simpler = tried[part.axes]
+        # Parts stand smallest first: the first that will do is the simplest.
         if simpler.candidate.worth >= AS_MUCH * best.candidate.worth:
             best = simpler
             break
@@ -252,6 +255,8 @@ def _most_sparing(rules: list[Rule]) -> Rule:
         rule
         for rule in rules
         if rule.candidate.worth >= _RIVALS * best.worth
+        # Without this, half of a union of rules would win: it forbids less (decision 0022,
+        # two-walls).
         and rule.candidate.explained >= best.explained - NEARLY
     ]
     return max(rivals, key=lambda rule: rule.candidate.spared)
@@ -279,6 +284,7 @@ def _explains_newest(problem: Problem, rule: Rule) -> bool:
 def explained_share(rule: Rule, problem: Problem, weights: FloatArray) -> float:
     """Of trajectories with these weights, the share that enters what the rule forbids."""
     done = problem.done
+    # By the wall and not by cells: it is the wall that agents meet.
     inside = depths_of(rule, problem.axes, done.values) > rule.region.level
     entered = np.zeros(done.number, np.bool_)
     np.logical_or.at(entered, done.owners, inside)
@@ -317,6 +323,8 @@ def wall_in(problem: Problem, candidate: Candidate, question: Question) -> Rule:
     flagged = question.tables.look(candidate.axes, candidate.scale).novel
     places = measured(rulers, shown).places
     owners = shown.owners
+    # A state that moves passes what lies between two steps. An action jumps, and between two names
+    # there is nothing.
     if not any(axis.of_action or axis.categorical for axis in chosen):
         places, owners = joined(places, owners)
     wall = place_wall(
@@ -345,6 +353,8 @@ def _allowing(rule: Rule, problem: Problem) -> Rule:
     step that lies between nodes."""
     inputs = inputs_of(rule, problem.axes, problem.shown.values)
     region = rule.region
+    # Only its own nodes are let through: to move the whole wall out for one step would free much
+    # that nobody showed (decision 0019).
     cut_off = region.depths(inputs) > region.level
     if not cut_off.any():
         return rule
@@ -386,6 +396,7 @@ def _triples(question: Question, num_axes: int) -> list[tuple[int, ...]]:
     if num_axes <= _MOST_FOR_TRIPLES:
         return [chosen for chosen in sets_of(num_axes, 3) if len(chosen) == 3]
     pairs = [chosen for chosen in sets_of(num_axes) if len(chosen) == 2]
+    # Of 15 axes there are 455 triples, of 40 nearly 10,000.
     best = sorted(pairs, key=lambda pair: -score(question, pair).score)[:6]
     found = {
         tuple(sorted({*pair, other}))

@@ -69,10 +69,13 @@ class Tables:
         few = tuple(self.rulers[axis].few for axis in axes)
         shown = self._codes(self.shown.places, axes, scale, shift, shape)
         done = self._codes(self.done.places, axes, scale, shift, shape)
+        # [folds, cells]: one pass over the steps serves every part that is held out
         visited = np.zeros((FOLDS, int(np.prod(shape))), np.bool_)
         visited[self.folds, shown] = True
+        # Neighbours are allowed, too: where a cell ends is an accident of the grid.
         allowed = dilated(visited.any(axis=0).reshape(shape), few).ravel()
         novel = ~allowed[done]
+        # Nothing is explained, so it does not matter what is refuted.
         if not novel.any():
             return Look(0.0, novel)
         num_visits = visited.sum(axis=0)
@@ -103,6 +106,8 @@ def make_tables(rulers: tuple[Ruler, ...], shown: Steps, done: Steps) -> Tables:
     """Tables whose parts are whole demonstrations; of fewer than five, blocks of steps."""
     units = shown.owners
     if shown.number < FOLDS:
+        # Blocks, not every fifth step: neighbours in time lie in the same cells, and hardly
+        # anything would be refuted.
         units = np.minimum(np.arange(len(units)) * FOLDS // len(units), FOLDS - 1)
     return Tables(rulers=rulers, shown=shown, done=done, folds=units % FOLDS, units=units)
 

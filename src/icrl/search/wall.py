@@ -107,8 +107,11 @@ def place_wall(
     # a step between nodes that is further from all of them is let through later
     cell = max(steps, default=1.0) / 2
     alike = apart < _APART  # another name is not a distance
+    # Never finer than the grid: a wall between two nodes cannot be told from one on them.
     wide = max(_typical(apart[alike], _USUAL), cell)
     closed = _closed(space, from_shown, wide)
+    # Once with the widest t, only to see which demonstrations face the evidence; then with the true
+    # t.
     forbidden, _ = _forbidden(space, seen, closed, wide)
     # how far held-out demonstrations get from the others matters where they face what is forbidden
     facing = np.unique(nearest[forbidden & (from_shown <= 2 * wide)])
@@ -118,12 +121,15 @@ def place_wall(
         # a new demonstration must be able to live there: few of its steps may be forbidden
         beyond = np.zeros(len(shown))
         beyond[facing] = _beyond_others(space, shown, shown_owners, wide)[facing]
+        # Across the wall, not along it: this replaced two constants (decision 0020; a ramp limit of
+        # 150 kW was put at 153 to 155 before, at 149 to 151 since).
         borne = min(wide, max(cell, _typical(beyond, 1.0 - _MOST_FLAGGED)))
     forbidden, evidence = _forbidden(space, seen, closed, borne)
     shape = tuple(len(grid) for grid in grids)
     # what demonstrations allow keeps its depth of at most 1,
     # so that the wall between two nodes is where it should be
     depth = np.where(forbidden | (closed <= borne), closed / borne, 0.0).reshape(shape)
+    # Caution 0 puts the wall here: the median, so that one agent that strayed far does not move it.
     deepest = _median_deepest(seen.away[evidence] / borne, done_owners[evidence], weights)
     flagged_held_out = float(np.mean(_worst(apart, shown_owners) > borne))
     return Wall(grids, depth.astype(np.float32), borne, max(1.0, deepest), flagged_held_out)
@@ -180,12 +186,14 @@ def _beyond_others(space: _Space, shown: FloatArray, owners: IntArray, wide: flo
     if folds.max() == 0:  # of a single one, its other half
         folds = np.arange(len(owners))
     folds = folds % min(_MOST_FOLDS, int(folds.max()) + 1)
+    # Counted once for all: the others of a part are all, less its own.
     number = np.bincount(nodes, minlength=int(np.prod(shape)))
     beyond = np.zeros(len(shown))
     for fold in np.unique(folds):
         mine = folds == fold
         others = number - np.bincount(nodes[mine], minlength=len(number)) > 0
         away = distance_transform_edt(~others.reshape(shape), sampling=space.spacing)
+        # Closing, as `_closed` does it for all of them.
         inside = distance_transform_edt(away <= wide, sampling=space.spacing)
         theirs = np.where(away <= wide, np.minimum(away, np.maximum(wide - inside, 0.0)), away)
         beyond[mine] = theirs.ravel()[nodes[mine]]
@@ -216,11 +224,14 @@ def _forbidden(
 ) -> tuple[BoolArray, BoolArray]:
     """[nodes]: what is forbidden where demonstrations allow as far as `borne`;
     and [m]: which steps say so."""
+    # A run has its shallow ends, which no coarse cell flags: they belong to the same trespass.
     evidence = _runs(seen.owners, seen.away > borne, seen.flagged)
     if not evidence.any():
         evidence = seen.flagged
     shape = tuple(len(grid) for grid in space.grids)
     pieces, number = label((from_shown > borne).reshape(shape), structure=space.structure)
+    # Which pieces are meant is said by plain steps alone; the ends of a run may graze another
+    # piece.
     plain = evidence & seen.flagged
     entered = pieces[_nearest_nodes(space.grids, seen.done[plain] / space.lift)]
     kept = _entered_enough(entered, number, seen.owners[plain], seen.weights)
@@ -230,6 +241,7 @@ def _forbidden(
     core[core] = seen.away[core] >= _CORE * _deepest_of(seen.away[core], seen.owners[core])
     moving = np.array([not names for names in space.few])
     chosen = np.isin(pieces.ravel(), kept)
+    # Between names there are no rays.
     if not moving.any():
         return chosen, evidence
     within = _between(space, from_shown, borne, seen.done[core], seen.away[core], moving)
@@ -246,6 +258,7 @@ def _possible(
     """
     shape = tuple(len(grid) for grid in grids)
     possible = np.ones(shape, np.bool_)
+    # In two axes the only pair is the whole space: all that nobody entered would be impossible.
     if len(grids) < 3 or any(few):
         return possible
     nodes = _nearest_nodes(grids, places)
@@ -306,12 +319,15 @@ def _between(
         nowhere = ~space.possible[index] & ~outside
         reach = np.minimum(reach, np.where(nowhere.any(axis=1), np.argmax(nowhere, axis=1), np.inf))
         least = np.minimum.accumulate(room, axis=1)
+        # It has slipped through between two demonstrations (decision 0020): what lies beyond is
+        # seen only because they are thin.
         passed = (least <= _GAP * depth) & (room > least + borne)
         reach = np.minimum(
             reach, np.where(passed.any(axis=1), np.argmax(passed, axis=1), len(lengths))
         )
         clear = (lengths[None, :] < reach[:, None]) & ~outside
         seen[tuple(axis[clear] for axis in index)] = True
+    # Rays part as they go out: without this there would be stripes of allowed nodes between them.
     spread = binary_dilation(seen, structure=space.structure, iterations=_BETWEEN_RAYS)
     return np.asarray(spread.ravel() & ~blocked)
 
@@ -326,6 +342,7 @@ def _directions(dimensions: int) -> FloatArray:
         angles = 2 * np.pi * turns / number
         return np.stack([np.cos(angles), np.sin(angles)], axis=1)
     height = 1.0 - 2.0 * (turns + 0.5) / number  # evenly over a sphere: a spiral
+    # by the golden ratio, so that no two turns of the spiral line up
     angles = np.pi * (1.0 + 5.0**0.5) * turns
     width = np.sqrt(1.0 - height**2)
     return np.stack([width * np.cos(angles), width * np.sin(angles), height], axis=1)
@@ -337,6 +354,7 @@ def _enclosed(pieces: IntArray, number: int, few: tuple[bool, ...]) -> BoolArray
     for axis, names in enumerate(few):
         if names:
             continue
+        # What reaches the edge may go on for ever; a name has no edge.
         for end in (0, -1):
             open_ones[np.unique(np.take(pieces, end, axis=axis))] = True
     return ~open_ones
@@ -444,6 +462,7 @@ def joined(places: FloatArray, owners: IntArray) -> tuple[FloatArray, IntArray]:
     number[(owners[1:] != owners[:-1]) | (gaps > _LONGEST)] = 0
     number = np.maximum(number, 0)
     first = np.repeat(np.arange(len(gaps)), number)
+    # 1st, 2nd, ... of the points that are put between the same two steps
     order = np.arange(len(first)) - np.repeat(np.cumsum(number) - number, number)
     shares = ((order + 1) / (number[first] + 1))[:, None]
     between = (1 - shares) * places[first] + shares * places[first + 1]

@@ -98,6 +98,8 @@ def learn_exact(
     table_of = jax.jit(
         lambda theta: log_feasibility(logits(unravel(theta), inputs, activation, jnp), jnp)
     )
+    # The gradient of Eq. 6 by the chain rule: occupancies are found in NumPy, and only ζ's own part
+    # needs JAX.
     pull_back = jax.jit(lambda theta, gap: jax.vjp(table_of, theta)[1](gap)[0])
 
     def log_zeta_of(theta: FloatArray) -> FloatArray:
@@ -106,6 +108,7 @@ def learn_exact(
     def objective(theta: FloatArray) -> tuple[float, float]:
         log_zeta = log_zeta_of(theta)
         likelihood = log_likelihood(mdp, demos, log_zeta, beta)
+        # expm1(log ζ) is ζ − 1, with all its digits near ζ = 1.
         return likelihood + sparsity * float(np.mean(np.expm1(log_zeta))), likelihood
 
     def gradient(theta: FloatArray) -> FloatArray:
@@ -169,6 +172,7 @@ def _climb(
     promise = SUFFICIENT_RISE * float(slope @ direction)
     for size in 0.5 ** np.arange(MAX_HALVINGS):
         reached = objective(theta + size * direction)
+        # Strictly: the record promises an objective that rises in every round.
         if reached[0] > last + size * promise:
             trace.append(reached)
             return np.asarray(theta + size * direction)

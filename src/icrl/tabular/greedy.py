@@ -110,6 +110,7 @@ def infer_constraints(
     findings: list[Finding] = []
     while True:
         best, gain = _best_hypothesis(mdp, forbidden, pairs, open_to_choice, beta)
+        # The gain of the one that is not added is kept (`next_gain`): it says how near a miss was.
         if gain < threshold or len(findings) == max_constraints:
             break
         forbidden |= pairs[best]
@@ -133,6 +134,7 @@ def gains(mdp: TabularMDP, forbidden: BoolArray, pairs: BoolArray, beta: float =
     per hypothesis, in log space because the surviving mass can be far below the smallest float.
     """
     log_z = log_partition(mdp, hard_log_zeta(forbidden), beta)
+    # A gain is never negative but for rounding: a constraint only removes trajectories.
     return np.maximum(log_z - log_partition(mdp, hard_log_zeta(forbidden | pairs), beta), 0.0)
 
 
@@ -170,5 +172,7 @@ def _may_be_best(
     )
     lower = np.max(touch, axis=1)
     upper = np.sum(touch, axis=1)
+    # Only among those that may be chosen: one that a demonstration breaks must not rule out the
+    # rest.
     best_lower = np.max(lower[open_to_choice], initial=0.0)
     return np.asarray((upper >= best_lower * (1.0 - 1e-9)) & (upper > 0.0))

@@ -102,11 +102,13 @@ def grid_from_text(
 
     intended = successor_transitions(successors)
     return TabularMDP(
+        # Slipping changes the move and with it what is paid: both are means over the same moves.
         transitions=(1.0 - slip) * intended + slip * np.mean(intended, axis=1, keepdims=True),
         reward=(1.0 - slip) * intended_reward
         + slip * np.mean(intended_reward, axis=1, keepdims=True),
         start=starts / np.sum(starts),
         horizon=horizon,
+        # x is the column and y the row, counted downwards as they are drawn.
         observations=np.array([(c, r) for r, c in cells], dtype=np.float64),
         observation_names=("x", "y"),
         state_names=tuple(f"row {r} column {c}" for r, c in cells),
@@ -131,6 +133,7 @@ def lap_grid(horizon: int = LAP_HORIZON) -> TabularMDP:
         reward=LAP_COIN_REWARD * np.isin(successors, LAP_COINS),
         start=np.eye(LAP_CELLS)[0],
         horizon=horizon,
+        # [S, 1], as the task shows it: demonstrations are looked up among these rows.
         observations=(2.0 * cell / (LAP_CELLS - 1) - 1.0)[:, None],
         observation_names=("cell",),
         state_names=tuple(f"cell {c}" for c in cell),

@@ -78,6 +78,7 @@ def recovery_errors(
 ) -> tuple[int, int]:
     """(false positives, false negatives): found hypotheses that forbid an allowed pair;
     true ones not wholly found."""
+    # By pairs and not by name: a state, or all pairs in it, are the same constraint.
     found_table = union(mdp, found)
     true_table = union(mdp, true)
     false_positives = sum(

@@ -103,6 +103,8 @@ def chain_occupancies(
     for t in range(len(policy)):
         occupancies[t] = here[:, None] * policy[t]
         flow = occupancies[t][:, :, None] * successor_probs[t]  # [S, A, K]
+        # bincount adds up where several pairs lead to one state; an indexed assignment would keep
+        # the last.
         here = np.bincount(flat_successors, weights=flow.ravel(), minlength=mdp.num_states).astype(
             np.float64
         )
@@ -190,6 +192,7 @@ def log_sum_exp(values: FloatArray) -> FloatArray:
 
 def _log_expected_exp(mdp: TabularMDP, values: FloatArray) -> FloatArray:
     """log Σ_s' p(s' | s, a) exp V(s'): values [..., S] -> [..., S, A]."""
+    # One successor: the logarithm of a mean over one is the value itself.
     if mdp.deterministic:
         return np.take(values, mdp.successors[:, :, 0], axis=-1)
     return log_sum_exp(mdp.successor_log_probs + np.take(values, mdp.successors, axis=-1))

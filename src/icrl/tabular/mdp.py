@@ -46,6 +46,8 @@ class TabularMDP:
                 f"reward must be finite, but {bad} of {self.reward.size} entries are not; give "
                 "numbers: a forbidden pair is a constraint, not a reward of -inf."
             )
+        # Demonstrations come as observations: states that look alike could not be told apart in
+        # them.
         if len(np.unique(self.observations, axis=0)) != self.num_states:
             raise InputError(
                 f"observations must tell the states apart, but {self.num_states} states share "
@@ -71,6 +73,7 @@ class TabularMDP:
     def successors(self) -> IntArray:
         """[S, A, K]: the states that (s, a) can lead to;
         K is the most any pair has, rows are padded by state 0."""
+        # Likeliest first, so that padding, with probability 0, is what is cut off or comes last.
         order = np.argsort(-self.transitions, axis=2, kind="stable")[:, :, : self._num_successors]
         return np.where(np.take_along_axis(self.transitions, order, axis=2) > 0, order, 0)
 

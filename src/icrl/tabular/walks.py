@@ -39,6 +39,7 @@ class Walks:
 
 def pair_counts(mdp: TabularMDP, walks: Walks) -> FloatArray:
     """n(s, a) = 1/N Σᵢ Σₜ 1[sₜ = s, aₜ = a]: mean visits of each pair, [S, A]."""
+    # one number for each pair, so that a single bincount counts them all
     flat = walks.states.ravel() * mdp.num_actions + walks.actions.ravel()
     counts = np.bincount(flat, minlength=mdp.num_states * mdp.num_actions)
     return np.asarray(counts.reshape(mdp.num_states, mdp.num_actions) / walks.num_walks)
@@ -69,6 +70,7 @@ def to_walks(mdp: TabularMDP, trajectories: Trajectories, tolerance: float = 1e-
     gaps = np.max(np.abs(seen[:, :, None, :] - mdp.observations), axis=-1)  # [N, T, S]
     states = np.argmin(gaps, axis=-1)
     worst = float(np.max(np.min(gaps, axis=-1)))
+    # "not <=": NaN is refused, too.
     if not worst <= tolerance:
         raise InputError(
             f"an observation is {worst:.3g} away from the nearest of the {mdp.num_states} states "

@@ -94,6 +94,7 @@ def square_of(positions: AnyArray) -> IntArray:
     [..., 2] -> [..., 2]."""
     low = np.array([-plane.WIDTH / 2, -plane.HEIGHT / 2])
     index = np.floor((np.asarray(positions, np.float64) - low) / SQUARE).astype(np.int64)
+    # The far edge belongs to the last square.
     return np.asarray(np.clip(index, 0, [COLUMNS - 1, ROWS - 1]))
 
 
@@ -111,6 +112,7 @@ def centre_of(squares: IntArray) -> FloatArray:
 def bridges_grid() -> TabularMDP:
     """The plane as a `TabularMDP`: r(s, a) is the closeness of the successor's middle."""
     squares = land_squares()
+    # -1: water, which has no state
     number = np.full((COLUMNS, ROWS), -1)
     number[squares[:, 0], squares[:, 1]] = np.arange(len(squares))
     # [S, 9, 2]
@@ -146,6 +148,7 @@ def bridges_walks(mdp: TabularMDP, trajectories: Trajectories) -> Walks:
         zip(trajectories.observations, trajectories.actions, trajectories.lengths, strict=True)
     ):
         steps = min(int(length), mdp.horizon)
+        # The state after the last step is not recorded: the plane itself says where it led.
         end = plane.move(
             np.asarray(positions[steps - 1], np.float64), np.asarray(pushes[steps - 1], np.float64)
         )

@@ -26,6 +26,7 @@ def called(env: Env) -> str:
 def space_of(env: Env, attribute: str, name: str) -> Any:
     """Its `observation_space` or `action_space`:
     Gymnasium promises both, but only the environment can have them."""
+    # It may be a property that raises.
     with blamed(f"{attribute} of {name}"):
         space = getattr(env, attribute, None)
     if space is None:
@@ -79,6 +80,7 @@ def step_result(env: Env, answer: Any) -> tuple[FloatArray, float, bool, bool]:
             f"step() of {called(env)} returned reward = {reward!r:.60}, terminated = "
             f"{ended!r:.60}, truncated = {cut!r:.60}, expected one number and two booleans."
         ) from error
+    # One NaN would be in the normaliser's moments for ever.
     if not math.isfinite(paid):
         raise InputError(f"{called(env)} paid a reward that is not a finite number ({paid}).")
     return result

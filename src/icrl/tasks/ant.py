@@ -46,6 +46,7 @@ def reward(before: State, after: State, actions: FloatArray) -> FloatArray:
 def break_two_legs(actions: FloatArray) -> FloatArray:
     """Actions 4..7 become 0: the second and the third leg (front right, back left)
     are dead. [E, 8] -> [E, 8]."""
+    # A copy: the caller's array is what the update learns from.
     applied = actions.copy()
     # The model calls one of them front: both stand at x = −0.2, behind a body that looks along x.
     applied[:, 4:] = 0.0

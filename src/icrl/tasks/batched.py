@@ -60,6 +60,7 @@ class BatchedEnv(VectorEnv[AnyArray, AnyArray, AnyArray]):
         self.action_space = batch_space(action_space, num_envs)
         self.horizon = horizon
         self.autoreset_mode = autoreset_mode
+        # Gymnasium's wrappers read the mode from here.
         self.metadata = {"autoreset_mode": autoreset_mode, "render_modes": ["rgb_array"]}
         self.render_mode = "rgb_array"
         self.elapsed: IntArray = np.zeros(num_envs, dtype=np.int64)
@@ -115,6 +116,7 @@ class BatchedEnv(VectorEnv[AnyArray, AnyArray, AnyArray]):
         """
         if not self.rngs:
             raise InputError("step before the first reset: call env.reset(seed=...) once.")
+        # Decision 0003: to step on after an end would mix two episodes without an error.
         if self.ended.any():
             which = np.flatnonzero(self.ended).tolist()
             raise InputError(
@@ -132,6 +134,7 @@ class BatchedEnv(VectorEnv[AnyArray, AnyArray, AnyArray]):
         infos = _with_masks(values, np.ones(self.num_envs, dtype=np.bool_))
         if ended.any():
             if self.autoreset_mode is AutoresetMode.SAME_STEP:
+                # Before the reset, which overwrites the state that they are made of.
                 infos |= _final(observations, values, ended)
                 self._start(np.flatnonzero(ended))
                 observations = self.observations()
@@ -152,6 +155,7 @@ class BatchedEnv(VectorEnv[AnyArray, AnyArray, AnyArray]):
         if seed is None:
             seeds: list[int | None] = [None] * self.num_envs
         elif isinstance(seed, int | np.integer):
+            # As Gymnasium's vectors do it.
             seeds = [int(seed) + i for i in range(self.num_envs)]
         else:
             seeds = list(seed)

@@ -51,6 +51,7 @@ class BridgesEnv(BatchedEnv):
         1 for this step and for each that is left.
         """
         self.positions = plane.move(self.positions, actions)
+        # One step ahead of the clock, which `step` moves afterwards.
         self._trail[self.elapsed + 1, np.arange(self.num_envs)] = self.positions
         arrived = plane.at_goal(self.positions)
         reward = np.where(
@@ -67,6 +68,7 @@ class BridgesEnv(BatchedEnv):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
+        # Without pyplot, which keeps every figure and looks for a window system.
         figure = Figure(figsize=(width / 100, height / 100), dpi=100)
         canvas = FigureCanvasAgg(figure)
         axes = figure.add_axes((0, 0, 1, 1))

@@ -244,6 +244,7 @@ class Elsewhere:
         assert self.process.stdout is not None
         if self.timeout is None or os.name != "posix":  # elsewhere pipes cannot be waited for so
             return True
+        # Of the first byte alone: who has begun to answer is not hung.
         ready, _, _ = select.select([self.process.stdout], [], [], self.timeout + self.starting)
         self.starting = 0.0
         if not ready:
@@ -282,6 +283,7 @@ _living: "weakref.WeakSet[Elsewhere]" = weakref.WeakSet()
 def _end_all() -> None:
     """End all processes at once: who interrupts a run does not want to wait for
     each of them in turn."""
+    # All pipes first, then one deadline for all: each in turn would take seconds a process.
     living = [each for each in _living if each.close.alive]
     for each in living:
         each.hang_up()

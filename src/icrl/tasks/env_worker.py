@@ -23,6 +23,7 @@ _LOOK_SECONDS = 0.5
 
 def main() -> None:
     """Make the environments, then do what is asked, one request and one answer at a time."""
+    # Ctrl-C is the parent's to hear: it ends its processes in order.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent(int(sys.argv[1]), from_main_thread=sys.argv[2] == "1")
     requests = sys.stdin.buffer
@@ -34,6 +35,7 @@ def main() -> None:
     try:
         bundle = EnvBundle(pickle.loads(factory), count, render_mode)
     except InputError as error:
+        # Kept for the first question: nobody reads an answer that was not asked for.
         failed = str(error)
     while True:
         try:

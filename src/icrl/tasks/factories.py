@@ -97,6 +97,7 @@ def blamed(where: str) -> Iterator[None]:
 
 
 def _blame(where: str, error: Exception) -> InputError:
+    # The innermost frame: where it was raised is where the user has to look.
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{os.path.basename(frame.filename)}, line {frame.lineno}, in {frame.name}"
     text = str(error)
@@ -167,12 +168,14 @@ def find_object(name: str, kind: str) -> Any:
 
 def _import(module: str, name: str) -> ModuleType:
     here = os.getcwd()
+    # The command `icrl` does not have the folder on its path, as `python -m icrl` has.
     if here not in sys.path and "" not in sys.path:
         sys.path.insert(0, here)
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         missing = error.name or ""
+        # The module is there, and one that it imports is not: another advice.
         if module != missing and not module.startswith(f"{missing}."):
             raise InputError(
                 f"{name}: {module} needs the module {missing!r}, which is not there: install it, "

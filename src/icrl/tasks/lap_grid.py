@@ -59,6 +59,7 @@ class LapGridEnv(BatchedEnv):
             autoreset_mode=autoreset_mode,
         )
         self.cells: IntArray = np.zeros(num_envs, np.int64)
+        # By cell, once: a look-up in every step instead of a search.
         self._pays = np.isin(np.arange(NUM_CELLS), COINS)
 
     def start(self, indices: IntArray) -> None:
@@ -83,6 +84,7 @@ class LapGridEnv(BatchedEnv):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
+        # Without pyplot, which keeps every figure and looks for a window system.
         figure = Figure(figsize=(width / 100, height / 100), dpi=100)
         canvas = FigureCanvasAgg(figure)
         draw_lap_grid(figure.add_axes((0, 0, 1, 1)), agent_cell=int(self.cells[index]))

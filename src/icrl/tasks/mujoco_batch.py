@@ -117,6 +117,7 @@ class MujocoBatchEnv(BatchedEnv):
         self._terminates = terminates
         self._initial_state = initial_state
         self._control = control
+        # A number that makes no sense is refused below, in words, and not by MuJoCo.
         self._bind(max(num_envs, 1))
         super().__init__(
             num_envs=num_envs,
@@ -155,6 +156,7 @@ class MujocoBatchEnv(BatchedEnv):
         self._ctrl[:] = applied
         unstable = self._physics()
         if unstable is not None:
+            # Back to the last good state: NaN would spread through normalisers and networks.
             self.state.qpos[unstable] = before.qpos[unstable]
             self.state.qvel[unstable] = before.qvel[unstable]
             self.unstable[unstable] += 1

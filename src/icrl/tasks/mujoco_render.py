@@ -38,6 +38,7 @@ class Camera:
 
 def add_wall(scene: Any, x: float, half_width: float = 3.0, height: float = 1.5) -> None:
     """Draw a translucent red wall across the x axis, standing on the floor."""
+    # A picture without its wall is better than none.
     if scene.ngeom >= scene.maxgeom:
         return
     mujoco.mjv_initGeom(

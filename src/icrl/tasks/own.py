@@ -226,6 +226,7 @@ def _try_out(env: Env, name: str) -> float:
         answer = env.reset(seed=0)
     first_observation(env, answer)
     times: list[float] = []
+    # A slow simulator is not tried for longer than it takes to see that it is slow.
     while len(times) < _TRIAL_STEPS and sum(times) < _TRIAL_SECONDS:
         action = env.action_space.sample()
         started = time.perf_counter()
@@ -236,11 +237,13 @@ def _try_out(env: Env, name: str) -> float:
         if ended or cut:
             with blamed(f"reset() of {name}"):
                 env.reset()
+    # The median: the first step often builds something.
     return statistics.median(times)
 
 
 def _num_cores() -> int:
     """Cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
+        # Not all of the machine's: containers and clusters give a process fewer.
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -87,6 +87,7 @@ class OwnEnvs(BatchedEnv):
                 steps.append(bundle.answer())
         self.seen = np.concatenate([step.observations for step in steps])
         warn_if_outside(self.seen, self.box, self.name)
+        # A user's environment may cut an episode itself: that is no end (fidelity F8).
         self.cut = np.concatenate([step.truncated for step in steps])
         rewards = np.concatenate([step.rewards for step in steps])
         return rewards, np.concatenate([step.terminated for step in steps]), {}
@@ -125,6 +126,7 @@ class OwnEnvs(BatchedEnv):
     def close_extras(self, **options: Any) -> None:
         """Close the environments, and end the processes."""
         for bundle in self.bundles:
+            # All at once: they end side by side, and not one after the other.
             bundle.hang_up()
         for bundle in self.bundles:
             bundle.close()
@@ -150,6 +152,7 @@ class MakeOwnEnvs:
 
         One alone is made so that it can be pictured, where it offers that.
         """
+        # Many environments with windows or buffers of their own would cost memory for nobody.
         if self.pictures and num_envs == 1:
             render_mode = RGB
         else:

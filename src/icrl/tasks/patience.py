@@ -44,6 +44,7 @@ def within(seconds: float | None, say: Callable[[], str]) -> Iterator[None]:
     except _Hung:
         raise InputError(f"{say()} {too_long(seconds)}") from None
     finally:
+        # First the alarm, then the handler: one that rang in between would end the process.
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
 

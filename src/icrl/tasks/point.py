@@ -60,6 +60,7 @@ class PointEnv(BatchedEnv):
 
     def start(self, indices: IntArray) -> None:
         """Back to the origin; nothing is random."""
+        # All in one place, and the reward leads away from it: hence `cut_is_end` (decision 0015).
         self.pose[indices] = 0.0
 
     def advance(self, actions: AnyArray) -> tuple[FloatArray, BoolArray, dict[str, AnyArray]]:

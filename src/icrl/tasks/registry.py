@@ -46,6 +46,7 @@ def make_scenario(name: str, options: EnvOptions | None = None) -> Scenario:
     from icrl.tasks.own import make_own_task
 
     if not is_own_name(name):
+        # Ids that are close, not all that are registered: the message must stay readable.
         error = unknown_name("task", name, [*SCENARIOS, *close_ids(name)])
         raise InputError(
             f"{error} An environment of your own is named by its Gymnasium id, or as "

@@ -33,6 +33,7 @@ class SingleEnv(gym.Env[AnyArray, AnyArray]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[AnyArray, dict[str, Any]]:
         """Start an episode: observation [o] and an empty info."""
+        # Gymnasium's checker looks for the generator that this seeds, though ours has its own.
         super().reset(seed=seed)
         observations, _ = self.batched.reset(seed=seed)
         return observations[0], {}

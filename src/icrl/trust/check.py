@@ -52,6 +52,8 @@ class Verdict(NamedTuple):
     @property
     def would_change(self) -> str:
         """What would change the verdict, in one sentence."""
+        # The worst first: what would answer a doubt changes nothing while something speaks against
+        # ζ.
         for level in (Level.bad, Level.care, Level.unknown):
             for check in self.checks:
                 if check.level is level:
@@ -68,6 +70,7 @@ class Verdict(NamedTuple):
         levels = {check.level for check in self.checks}
         if Level.bad in levels:
             return "do not trust it"
+        # A check that could not be made is no good one: silence must not look like trust.
         if levels == {Level.good}:
             return "trust it"
         return "with care"

@@ -61,11 +61,13 @@ def measure_coverage(constraint: LearnedConstraint, judged: Judged) -> Coverage:
     ]
     if not order:
         return Coverage((), None, None, None)
+    # The seed is fixed: the same run has the same verdict, however often it is asked.
     rng = np.random.default_rng(0)
     points = judged.values[:, order]
     low = points.min(axis=0)
     high = points.max(axis=0)
     probes = rng.uniform(low, high, (_PROBES, len(order)))
+    # In deviations: a distance over metres and radians would be one over metres.
     scale = np.maximum(points.std(axis=0), 1e-12)
     near = near_data(probes / scale, points[rng.permutation(len(points))[:_POINTS]] / scale)
     # Only the features that matter are moved. The rest of a probe is that of a recorded pair: drawn
@@ -117,6 +119,7 @@ def check_coverage(coverage: Coverage) -> Check:
     names = ", ".join(
         f"{part.name} from {part.low:.3g} to {part.high:.3g}" for part in coverage.ranges
     )
+    # Not bad: a ζ that forbids nothing where anybody was may be right, but nobody can say.
     if coverage.forbidden is None:
         return Check(
             NAME,

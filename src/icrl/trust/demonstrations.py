@@ -39,6 +39,7 @@ def check_demonstrations(constraint: LearnedConstraint, record: Record, space: S
     """Does ζ forbid what experts do, those it was shown and those it was not?"""
     demos = record.demos
     infeasible = ~constraint.is_feasible(demos.observations, demos.actions) & demos.mask
+    # By demonstrations, not by steps: steps of one resemble each other.
     own = float(np.mean(infeasible.any(axis=1)))
     steps = float(infeasible.sum() / demos.num_steps)
     number = demos.num_trajectories
@@ -69,6 +70,7 @@ def check_demonstrations(constraint: LearnedConstraint, record: Record, space: S
     level = Level.good
     if own > 0 or deep > SOME_DEEP:
         level = Level.care
+    # Of four demonstrations one is a quarter: a share of so few refutes nothing.
     if deep > MANY_DEEP and number >= FEW:
         level = Level.bad
     return Check(NAME, level, reason, numbers)
@@ -85,6 +87,7 @@ def _evidence_distance(record: Record, space: Space) -> float:
     away = space.from_shown(space.places(visited.observations[steps], visited.actions[steps]))
     farthest = np.zeros(len(record.phases))
     np.maximum.at(farthest, visited.episodes[steps], away)
+    # The median, by what needs explaining, as the wall itself has it (`search/wall.py`).
     order = np.argsort(farthest[scouts])
     reached = np.cumsum(record.weights[scouts][order])
     middle = int(np.searchsorted(reached, reached[-1] / 2))
@@ -102,6 +105,7 @@ def _left_out(space: Space, evidence: float) -> tuple[float, float]:
     if not len(forbidden):
         return 0.0, 0.0
     apart = space.held_out()
+    # No refit: where the wall would go without a demonstration follows from the distances alone.
     taken_in = apart > cKDTree(forbidden).query(space.shown, workers=1)[0]
     deepest = _per_demonstration(space, np.where(taken_in, apart, 0.0))
     return float(np.mean(deepest > 0)), float(np.mean(deepest > max(DEEP * evidence, 1e-9)))

@@ -48,6 +48,7 @@ def measure_disagreement(constraints: Sequence[LearnedConstraint], pairs: Pairs)
                 f"{theirs.num_observations} and {theirs.num_actions} in another."
             )
     # [constraints, n]
+    # On the recorded pairs alone: far from all data seeds may differ in what nobody will ever do.
     votes = np.stack([~c.is_feasible(pairs.observations, pairs.actions) for c in constraints])
     any_forbids = votes.any(axis=0)
     all_forbid = votes.all(axis=0)

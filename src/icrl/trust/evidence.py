@@ -54,6 +54,7 @@ def check_evidence(
     if not scouts.any():
         return Check(NAME, Level.unknown, "the run kept nothing of agents that know of no rule", {})
     out_earns = record.best_round(Phase.scout)
+    # An empty ζ explains nothing, and need not where there is nothing to explain: other questions.
     if not forbids_anything(constraint):
         return _of_nothing(
             out_earns, record.best_round(Phase.scout, Phase.judge, Phase.final), nearest
@@ -75,6 +76,7 @@ def check_evidence(
         numbers["agents_steps_infeasible"] = by_agents
         changes += f", those trained under it on {by_agents:.1%}"
     said = f"ζ forbids a part of {explained:.0%} of what out-earns the demonstrations; {changes}"
+    # First: whatever else it explains, a rule that agents under it cannot keep is of no use.
     if by_agents > DISOBEYED:
         return Check(
             NAME, Level.bad, f"{said}: agents that were trained under it do not keep it", numbers
@@ -109,6 +111,8 @@ def _of_nothing(scouts: float, agents: float, nearest: tuple[str, float] | None)
             "which"
         )
         return Check(NAME, Level.care, reason, numbers)
+    # Decision 0020: where nobody earned what demonstrations earn, that no rule was found says
+    # nothing.
     if agents < -LACKS:
         said = (
             "ζ forbids nothing, but no agent earns what the demonstrations earn "

@@ -55,6 +55,8 @@ def train_judge(
     settings = dataclasses.replace(forward_alone(config), steps=steps, num_samples=_SAMPLED)
     last = train_under(Pressure(cost=cost), task, settings, seed, on_progress=on_progress)
     rng = np.random.default_rng(seed)
+    # At the mode and behind the shield, as the run measured its own judges: else the two could not
+    # be compared.
     policy = policy_of(last.agent, task, settings.forward, cost, greedy=True)
     env = task.make_env(_EPISODES)
     episodes = sample_trajectories(rng, policy, env, task.horizon, int(rng.integers(2**31)))

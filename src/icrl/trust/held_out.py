@@ -48,6 +48,7 @@ class Alarms(NamedTuple):
 
     def interval(self) -> tuple[float, float]:
         """95 % percentile bootstrap of the mean over episodes; a point where all episodes agree."""
+        # Episodes are drawn, not steps: steps of one episode are not independent.
         draws = np.random.default_rng(0).integers(0, len(self.rates), (_RESAMPLES, len(self.rates)))
         low, high = np.quantile(self.rates[draws].mean(axis=1), [0.025, 0.975])
         return float(low), float(high)
@@ -87,6 +88,8 @@ def held_out_alarms(
     """
     n = demos.trajectories.num_trajectories
     folds = min(FOLDS, n)
+    # At random: episodes often stand in the order of their experts (decision 0008), and a fold of
+    # one expert would ask another question.
     fold_of = np.random.default_rng(0).permutation(n) % folds
     rates = np.zeros(n)
     for fold in range(folds):
@@ -137,6 +140,7 @@ def check_held_out(
         level = Level.good
     else:
         level = Level.care
+    # Whatever held-out ones say: it forbids what it was shown.
     if own > BAD:
         level = Level.bad
     reason = (

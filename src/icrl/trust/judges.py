@@ -38,6 +38,8 @@ class Judged(NamedTuple):
 def judge_of_card(constraint: LearnedConstraint) -> Judged | None:
     """The run's last judge, if it stood under the ζ that was kept."""
     search = constraint.card.get("search")
+    # A card may come from anywhere, or from a version that wrote less: what it does not say is
+    # unknown, and no error.
     if not isinstance(search, dict):
         return None
     judged = search.get("judged")
@@ -99,6 +101,8 @@ def check_judges(
     if judged.steps is not None:
         said += f" after {judged.steps:,} steps of training"
     beyond = judged.mean_return - float(np.mean(demos.trajectories.returns))
+    # Four conditions, since this one condemns ζ: a right rule over a boiler's pressure was told "do
+    # not trust it" when less was asked (decision 0022).
     if by.share > MORE and by.deviations > 1.0 and elsewhere and _is_much(constraint, beyond):
         reason = f"{said} and goes where no demonstration was: it found a way past ζ that pays"
         return Check(NAME, Level.bad, reason, numbers)
@@ -113,6 +117,7 @@ def check_judges(
         return Check(
             NAME, Level.care, f"{said}: ζ forbids too much, or it needs more training", numbers
         )
+    # 15 %, where it was 30 % before decision 0021.
     if by.share < -LOWER:
         return Check(NAME, Level.care, f"{said}: it shows little", numbers)
     return Check(NAME, Level.good, f"{said}: no way past ζ pays", numbers)

@@ -175,6 +175,8 @@ def siblings(directory: Path) -> list[Path]:
             or not RunDirectory(path).finished
         ):
             continue
+        # All that decides a run but its seed: runs with other settings differ for other reasons
+        # than chance.
         config = RunDirectory(path).config()
         same = all(config.get(name) == own.get(name) for name in _SAME)
         if same and config.get("seed") != own.get("seed") and has_constraint(path):
@@ -203,6 +205,7 @@ def _held_out(
     if refit is None:
         return check_held_out(constraint, demos, None, "the run kept no samples to fit ζ to again")
     on_fold(0, 1)
+    # The control: a refit that cannot say what the run said would only tell of itself.
     agreement = reproduction(constraint, refit(demos), judged)
     if agreement < REPRODUCED:
         why = (
@@ -231,6 +234,7 @@ def _ensemble(
         return check_ensemble(None)
     loaded = []
     for path in others:
+        # It would agree with itself, and make the seeds look better.
         if path.resolve() == directory.resolve():
             raise InputError(f"{path} is the run itself: give runs with other seeds with --others.")
         loaded.append(constraint_of_run(path, RunDirectory(path).config(), None))

@@ -43,6 +43,7 @@ class Record:
     def weights(self) -> FloatArray:
         """[E]: how much each episode needs explaining:
         ½ where it out-earns demonstrations by their deviation."""
+        # exp of these is still a number
         clipped = np.clip(self.advantages, -25.0, 25.0)
         return np.asarray(1.0 / (1.0 + np.exp(-_STEEPNESS * (clipped - 1.0))))
 
@@ -83,6 +84,7 @@ def record_of(visited: Visited, demos: Demonstrations, phases: dict[int, str]) -
     what they do not know is an agent like any other."""
     returns = demos.trajectories.returns
     mean = float(np.mean(returns))
+    # Demonstrations that all earn the same would make every difference a large one.
     scatter = max(float(np.std(returns)), _LEAST_SCATTER * abs(mean), 1e-9)
     named = []
     for number in visited.rounds:

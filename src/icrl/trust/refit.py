@@ -58,6 +58,7 @@ def replay(
     objective: Objective,
 ) -> LearnedConstraint:
     """The run's backward steps, one a round, as the paper has them."""
+    # Not the run's own start, which is not kept: the control says whether that matters.
     state = init_constraint(np.random.default_rng(0), features, config.backward)
     for samples in rounds_of(visited):
         state, _ = backward_step(

@@ -35,6 +35,7 @@ def compared(mean_return: float, demos: Demonstrations) -> Compared:
     returns = demos.trajectories.returns
     expert = float(np.mean(returns))
     scatter = max(float(np.std(returns)), 1e-9)
+    # A share of a mean near 0 would be any number: there the scatter is the unit.
     return Compared(
         (mean_return - expert) / max(abs(expert), scatter), (mean_return - expert) / scatter
     )
@@ -42,6 +43,7 @@ def compared(mean_return: float, demos: Demonstrations) -> Compared:
 
 def forbids_anything(constraint: LearnedConstraint) -> bool:
     """ζ forbids something somewhere, as far as that can be told without data."""
+    # A network forbids something somewhere: where, only data can say.
     if constraint.region is None:
         return True
     return bool(np.any(constraint.region.depth > constraint.region.level))
@@ -71,6 +73,7 @@ def check_returns(
     expert = float(np.mean(demos.trajectories.returns))
     numbers |= {"demo_return": expert, "difference": ratio}
     said = f"the agent under ζ earns {agent:,.1f}, the demonstrations {expert:,.1f} ({ratio:+.0%})"
+    # Before all else: what an agent earns beyond ζ says nothing about ζ.
     if disobeyed > DISOBEYS:
         reason = (
             f"{said}, but {disobeyed:.0%} of its steps are infeasible: it does not obey ζ, so this "

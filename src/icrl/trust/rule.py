@@ -157,6 +157,7 @@ def strange_places(
     """The set of features that sets agents apart from demonstrations most;
     None: ζ looks at everything there is."""
     axes = _axes(task)
+    # All alike: the question is where agents go, not what it earns them.
     weights = np.full(done.num_trajectories, 1.0 / done.num_trajectories)
     question = _question(axes, task, demos, done, weights)
     seen = set(constraint.features.columns)
@@ -219,6 +220,8 @@ def last_judges(record: Record) -> Trajectories | None:
     judges = record.of(Phase.judge)
     if not judges.any():
         return None
+    # Two: judges are asked twice in a row, and the rounds before are of agents that were still
+    # learning.
     rounds = np.unique(record.visited.rounds[judges])[-2:]
     return _episodes(record, judges & np.isin(record.visited.rounds, rounds))
 
@@ -231,6 +234,8 @@ def _question(
     axes: tuple[Axis, ...], task: Task, demos: Trajectories, done: Trajectories, weights: Any
 ) -> Question:
     shown = values_of(axes, demos, task.discrete)
+    # Nothing counts as paid, so that nothing is vetoed: of a kept episode it is not known when its
+    # rewards came.
     return put_question(
         axes, shown, values_of(axes, done, task.discrete), weights, np.zeros(done.rewards.shape)
     )

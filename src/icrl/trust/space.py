@@ -65,6 +65,8 @@ class Space:
     def forbidden(self) -> FloatArray:
         """[m, k]: nodes of the grid where ζ forbids at full caution,
         within the box of the data; thinned."""
+        # At full caution, wherever the constraint stands: how far from demonstrations the wall is
+        # can then be compared between runs.
         region = self.region.with_caution(1.0)
         index = np.argwhere(region.depth > region.level)
         places = self._nodes(index)
@@ -116,6 +118,7 @@ def space_of(constraint: LearnedConstraint, demos: Trajectories, others: FloatAr
     owners, _ = np.nonzero(mask)
     values = feature_values(constraint.features, demos.observations[mask], demos.actions[mask])
     shown = _along(constraint.region, values)
+    # Of agents, too: a range of the demonstrations alone would make all that is beyond them far.
     everything = np.concatenate([shown, _along(constraint.region, others)])
     low = everything.min(axis=0)
     scale = np.maximum(np.ptp(everything, axis=0), 1e-12)

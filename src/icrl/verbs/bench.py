@@ -79,6 +79,7 @@ def run(arguments: list[str]) -> None:
     from icrl.experiment.bench.throughput import throughput_settings
 
     for name in args.tasks:
+        # Made for its errors alone: a misspelt task is told before the first measurement.
         find_scenario(name)
     settings = throughput_settings(args.tasks, args.seconds, args.peers)
     bench_throughput(settings, out, command, Console())
@@ -207,6 +208,7 @@ def _bench_page(args: BenchArgs, out: Path, command: str) -> None:
                 suite, made = stand_ins(task, scenario.task.horizon, args.runs, folder)
             directories = (suite,)
             which = {"task": task, "runs": args.runs, "made": made, "copies": args.runs - made}
+        # Before the measurement: afterwards the load would be our own.
         facts = facts_before()
         with console.status("writing the report"):
             measured = measure_report(directories, folder / "report")

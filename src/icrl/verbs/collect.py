@@ -56,6 +56,7 @@ def run(arguments: list[str]) -> None:
         )
     if args.out.suffix != ".npz":
         raise InputError(f"--out must name an .npz file, got {args.out}.")
+    # Before an expert is trained for an hour.
     if args.out.exists():
         raise InputError(
             f"{args.out} exists already: nothing was overwritten. Choose another --out, or remove "

@@ -84,6 +84,7 @@ def check(arguments: list[str]) -> None:
     demos = load_demos(args.path, columns)
     report = describe(demos if task is None else fit_to_task(demos, task), task)
     Console().print(render_report(report))
+    # The exit code tells scripts; the report was for people.
     if any(finding.fatal for finding in report.findings):
         raise SystemExit(1)
 

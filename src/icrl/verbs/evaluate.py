@@ -55,6 +55,7 @@ def run(arguments: list[str]) -> None:
     scenario = scenario_of_run(
         config, directory=args.directory, task=args.task, allow_import=args.allow_import
     )
+    # For judging alone: the run is over, and nothing here learns.
     if args.truth is not None:
         scenario = with_truth(scenario, args.truth)
     found = evaluate_run(

@@ -55,6 +55,7 @@ def run(arguments: list[str]) -> None:
     config = run.config()
     print_unfinished(run, console)
     picture = args.out or args.directory / "explain.png"
+    # Before the reading, which takes a while.
     require_picture(picture)
     scenario = scenario_if_any(args.directory, config, args.task, args.allow_import, console)
     with console.status("reading the constraint"):
@@ -63,6 +64,7 @@ def run(arguments: list[str]) -> None:
     keep_reading(args.directory, reading, console)
     try:
         draw_reading(reading, title_of(config), picture)
+    # What can be said without matplotlib was said: only who asked for a picture is refused.
     except MissingExtra as error:
         if args.out is not None:
             raise

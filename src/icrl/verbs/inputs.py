@@ -32,6 +32,7 @@ class Columns:
 
     def mapping(self) -> "ColumnMapping | None":
         """As the readers take it; None: nothing was said."""
+        # Nothing was said: then names decide, and each file may have its own.
         if self == Columns():
             return None
         if not self.observations or not self.actions:
@@ -77,6 +78,7 @@ def find_demos(
 
 def as_folder(name: str) -> str:
     """A task's name as that of a folder: my_module:make_env -> my_module-make_env."""
+    # A folder that begins with a dot would be hidden.
     return re.sub(r"[^\w.-]+", "-", name).strip("-.")
 
 

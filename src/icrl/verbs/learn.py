@@ -143,6 +143,7 @@ def resume(arguments: list[str]) -> None:
         raise InputError(
             f"{args.resume} is a run on {spec.task}, not on {args.task}: leave the task out."
         )
+    # Who allows the one allows the other: both are code that the run names.
     if args.allow_import:
         open_method(spec.method)
     scenario = scenario_of_run(
@@ -248,6 +249,7 @@ def _word_after(arguments: list[str], wanted: str) -> str | None:
 def _learn_defaults(arguments: list[str], said: ConfigFile) -> LearnArgs:
     """The preset of the task named in the arguments, so that --help shows,
     and flags change, that task's values."""
+    # Only the first word: a later one may be the value of a flag.
     task = next((word for word in arguments[:1] if not word.startswith("-")), None)
     return _defaults(
         task or said.run.get("task", "lap-grid"),

@@ -30,4 +30,5 @@ def open_loggers(
     def warn(text: str) -> None:
         say(console, text, "yellow")
 
+    # Each once, in the order given.
     return [make_logger(name, picture, warn) for name in dict.fromkeys(names)]

@@ -39,5 +39,7 @@ def run(arguments: list[str]) -> None:
         say(console, f"Wrote {path}")
     groups = read_groups(list(args.directories))
     for task in dict.fromkeys(group.task for group in groups):
+        # Said here, too, and not on the page alone: runs of different lengths in one row compare
+        # nothing.
         for line in mixed_lengths([group for group in groups if group.task == task]):
             say(console, one_line(f"{task}: {line}"), "yellow")

@@ -66,6 +66,7 @@ class TransferArgs:
 
 def run(arguments: list[str]) -> None:
     """`icrl transfer TASK --constraint PATH`."""
+    # Twice: whose settings the flags change is written in the constraint, whose path is a flag.
     first = parse(arguments, ICRL.name)
     scenario = find_scenario(first.task, first.env)
     configure_jax()
@@ -97,6 +98,7 @@ def run(arguments: list[str]) -> None:
         columns=columns,
     )
     console = Console()
+    # A transfer has no --resume of its own: the same command goes on.
     make_run(spec, scenario, demos, directory, console, args.log, constraint, resume=True)
     write_page(directory, scenario, console)
 

@@ -56,6 +56,8 @@ def measure_checkpoints(
         episodes=1,
     )
     counted = _Counted()
+    # On the disk of temporary files, and thrown away: what is measured is the writing, synced as
+    # ever.
     with tempfile.TemporaryDirectory() as folder:
         run_learning(spec, scenario, demos, Path(folder) / "run", counted)
     whole = time.perf_counter() - counted.began

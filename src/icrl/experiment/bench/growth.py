@@ -50,6 +50,7 @@ class Growing(NamedTuple):
 def _training(setting: Setting) -> float:
     """Per environment step, once everything is compiled."""
     meter = make_meter("terminate", setting)
+    # Compiled by then, and the normalisers have seen something.
     for _ in range(3):
         meter()
     began = time.process_time()
@@ -150,6 +151,7 @@ def _search(num_features: int, episodes: int) -> float:
         shown=shown,
         done=values_of(axes, evidence, discrete=False),
         weights=np.full(episodes, 1.0 / episodes),
+        # A view: one row stands for all.
         paid=np.broadcast_to(np.linspace(0.0, 2.0, _HORIZON), (episodes, _HORIZON)),
         strength=1.0,
         newest=np.ones(episodes, np.bool_),
@@ -162,6 +164,7 @@ def _walks(rng: np.random.Generator, number: int, width: int, drift: float) -> T
     """Smooth random walks; with a drift along the first feature, where no other goes."""
     steps = rng.standard_normal((number, _HORIZON, width), np.float32)
     walks = np.cumsum(steps, axis=1) / np.float32(np.sqrt(_HORIZON))
+    # Demonstrations on one side of 0, evidence on the other: there is a rule to be found.
     walks[..., 0] = np.abs(walks[..., 0])
     if drift:
         walks[..., 0] = -walks[..., 0] - np.float32(drift) * np.linspace(0, 1, _HORIZON)
@@ -186,6 +189,7 @@ def exponent(points: list[Point]) -> float:
     """b of cost ~ size^b between the two largest sizes: 1 is linear, 0 free."""
     if len(points) < 2:
         return float("nan")
+    # The two largest: at small sizes what is constant hides what grows.
     small, large = points[-2:]
     ratio = max(large.cpu_seconds, 1e-9) / max(small.cpu_seconds, 1e-9)
     return float(np.log(ratio) / np.log(large.size / small.size))
@@ -198,6 +202,7 @@ def measure_point(what: str, size: int) -> Point:
     ours, theirs = context.Pipe()
     process = context.Process(target=_child, args=(number, size, theirs))
     process.start()
+    # The child's end must be the only one left: else its death is never the end of the pipe.
     theirs.close()
     try:
         return Point(*ours.recv())

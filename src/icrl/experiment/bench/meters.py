@@ -61,6 +61,7 @@ def forward_config(setting: Setting, respect: Respect) -> ForwardConfig:
         config,
         num_envs=num_envs,
         rollout_steps=rows // num_envs,
+        # A minibatch must divide the rows of an update (`ForwardConfig`).
         minibatch=math.gcd(config.minibatch, rows),
         hidden=(setting.width, setting.width),
         respect=respect,

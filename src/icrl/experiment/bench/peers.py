@@ -62,6 +62,7 @@ def stable_baselines_meter(config: ForwardConfig, subprocesses: bool) -> Callabl
     makers = [half_cheetah] * config.num_envs
     vector: VecEnv
     if subprocesses:
+        # Forked before JAX has threads: these meters are made first (`PEERS`).
         vector = SubprocVecEnv(makers, start_method="fork")
     else:
         vector = DummyVecEnv(makers)

@@ -127,6 +127,7 @@ def combine(processes: Sequence[dict[str, list[Turn]]]) -> dict[str, Result]:
         raw = rates.get("raw")
         ratio = None
         if raw is not None:
+            # Turn by turn: a clock that drifts, or a neighbour, hits both of a turn alike.
             ratio = median(mine / limit for mine, limit in zip(own, raw, strict=True))
         share = median(turn.cpu_share for process in processes for turn in process[name])
         results[name] = Result(median(own), ratio, share, own)

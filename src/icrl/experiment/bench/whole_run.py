@@ -53,6 +53,7 @@ class WholeRuns(NamedTuple):
     @property
     def share(self) -> float:
         """Steps per second of the whole runs, over those of the physics alone."""
+        # Rates add up, for the runs were made side by side.
         rate = sum(run.steps / run.wall for run in self.runs)
         return rate / mean([self.before.steps_per_second, self.after.steps_per_second])
 

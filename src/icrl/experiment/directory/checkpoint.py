@@ -150,6 +150,7 @@ def _checksum(body: str, arrays: dict[str, AnyArray]) -> str:
     digest = hashlib.sha256(body.encode("utf-8", "surrogatepass"))
     for name in sorted(arrays):
         array = arrays[name]
+        # Types and shapes, too: the same bytes may be other numbers.
         digest.update(f"{name} {array.dtype} {array.shape} ".encode())
         digest.update(array.data)
     return digest.hexdigest()
@@ -163,8 +164,10 @@ def _require_same(path: Path, content: dict[str, Any], run: dict[str, Any]) -> N
         )
     recorded = content.get("run")
     if isinstance(recorded, dict) and "config" in recorded:
+        # An older run names settings that are gone and did nothing: it is still the same run.
         recorded = {**recorded, "config": without_gone(recorded["config"])}
     there = flat(recorded)
+    # Through JSON and back, as the recorded one came: tuples are lists there.
     here = flat(json.loads(json.dumps(run)))
     other = [name for name in sorted({*there, *here}) if there.get(name) != here.get(name)]
     if other:

@@ -54,6 +54,7 @@ class ConfigFile:
 
 def read_config(path: Path) -> ConfigFile:
     """Read a file of settings; every problem is an `InputError` that names the file."""
+    # The folder of a run stands for what it was made with.
     if path.is_dir():
         path = path / CONFIG
     expected = f"settings in TOML, or a run's {CONFIG}"
@@ -111,6 +112,7 @@ def _sorted_out(content: dict[str, Any]) -> ConfigFile:
     if not isinstance(nested, dict):
         raise InputError(f"config is {nested!r}, expected a table of settings.")
     known = {field.name for field in dataclasses.fields(LearnConfig)}
+    # A run's own record nests its settings, a file that a person wrote does not: both are read.
     settings = dict(nested)
     run: dict[str, Any] = {}
     tables: dict[str, dict[str, Any]] = {}
@@ -168,5 +170,6 @@ def _value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(_value(item) for item in value)}]"
     if isinstance(value, float):
+        # repr reads back to the same bits, and writes 1e-05 as TOML does.
         return repr(value)
     return json.dumps(value)  # strings, whole numbers and booleans are the same in TOML

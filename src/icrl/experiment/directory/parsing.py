@@ -20,6 +20,7 @@ def parse_as(kind: Any, value: Any, where: str) -> Any:
         return _parse_dataclass(kind, value, where)
     if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union:
         (inner,) = [part for part in typing.get_args(kind) if part is not types.NoneType]
+        # Where text is expected, "none" may be somebody's name.
         if value is None or (value == NONE and inner is not str):
             return None
         return parse_as(inner, value, where)
@@ -35,6 +36,7 @@ def parse_as(kind: Any, value: Any, where: str) -> Any:
         return kind(value)
     allowed: tuple[type, ...]
     if kind is float:
+        # People write 1 where 1.0 is meant; the other way round something would be lost.
         allowed = (int, float)
     else:
         allowed = (kind,)

@@ -68,6 +68,7 @@ def _other_origin(constraint: LearnedConstraint, config: dict[str, Any]) -> list
     found = [
         f"its card says {name} {card[name]!r:.40}, config.json {config[name]!r:.40}"
         for name in _COMPARED
+        # What one of them does not say is no contradiction: older cards say less.
         if name in card and name in config and card[name] != config[name]
     ]
     # cards of earlier versions have no digest

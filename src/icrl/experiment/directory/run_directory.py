@@ -92,6 +92,7 @@ class RunDirectory:
     @contextmanager
     def held(self, resume: bool = False) -> Iterator[None]:
         """The directory is made, and nobody else writes it while the block runs."""
+        # Before the folder is made: a refusal leaves nothing behind.
         self.check_free(resume)
         make_folder(self.path)
         with only_one(self.path):
@@ -136,6 +137,7 @@ class RunDirectory:
         make_folder(self.path)
         left = set[str]()
         if resume:
+            # Only what a run itself writes: notes that somebody put there stay.
             left = RUN_FILES - {CONFIG}
         self._remove(left)
         write_json(self.path / CONFIG, {**config, "versions": library_versions()})

@@ -39,6 +39,7 @@ class RunSpec:
 
 def spec_from_json(content: dict[str, Any]) -> RunSpec:
     """The spec in a run's `config.json`; what else stands there (command, versions) is left out."""
+    # What else a record holds is for people; but an unknown setting within `config` is an error.
     names = {f.name for f in dataclasses.fields(RunSpec)}
     said = {name: value for name, value in content.items() if name in names}
     if "config" in said:

@@ -81,6 +81,8 @@ def run_jobs(jobs: Sequence[Job], num_processes: int, watcher: Watcher) -> None:
             ):
                 todo.remove(job)
                 process = start_process(job, job.errors)
+                # Before it is spoken to: whatever fails from here on, its process is ended with the
+                # others.
                 running.append((job, process))
                 send_message(process, job.message)
                 watcher.started(job, process.pid)
@@ -103,6 +105,7 @@ def run_jobs(jobs: Sequence[Job], num_processes: int, watcher: Watcher) -> None:
 def next_job(todo: Sequence[Job], running: Sequence[Job]) -> Job | None:
     """The first job that waits for nothing."""
     unfinished = {job.name for job in [*todo, *running]}
+    # In the order given: suites put what others wait for first.
     return next((job for job in todo if not unfinished.intersection(job.after)), None)
 
 

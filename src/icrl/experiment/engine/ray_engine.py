@@ -127,6 +127,7 @@ def run_jobs_on_ray(
         try:
             while todo or running:
                 give_up(todo, failed, watcher)
+                # Asked anew: machines may join and leave while a suite runs.
                 places = max(1, int(ray.cluster_resources().get("CPU", 1)))
                 while (
                     len(running) < places
@@ -166,6 +167,7 @@ class _Connection:
     def held(self, ray: Any, address: str | None, cores: int) -> Iterator[None]:
         """Connected while the block runs."""
         with self.lock:
+            # A user's own connection is used, and is not ended here.
             if not ray.is_initialized():
                 _connect(ray, address, cores)
                 self.ours = True
@@ -230,6 +232,7 @@ def _packed(folder: Path) -> bytes:
 
 def _unpack(data: bytes, folder: Path) -> None:
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        # "data" refuses members and links that lead out of the folder, and devices.
         archive.extractall(folder, filter="data")
 
 
@@ -311,6 +314,7 @@ def _bring_back(data: bytes, directory: Path) -> None:
 
 def _cancel(ray: Any, references: list[Any]) -> None:
     for reference in references:
+        # One that is over already cannot be cancelled, and need not be.
         with suppress(ray.exceptions.RayError):
             ray.cancel(reference)
     deadline = time.monotonic() + _PATIENCE_SECONDS

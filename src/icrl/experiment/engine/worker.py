@@ -61,8 +61,10 @@ def make(spec: RunSpec, directory: Path) -> None:
 
 def _end_with_parent() -> None:
     """Ask for an end in order, so that the last round is saved; do not wait for long."""
+    # Not by a signal: a parent that is killed sends none.
     while os.read(0, 1024):
         pass
+    # To itself: the main thread hears it as it hears any other, and saves its round.
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(_PATIENCE_SECONDS)
     os._exit(ORPHANED)

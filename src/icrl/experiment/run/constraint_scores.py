@@ -40,6 +40,7 @@ class VisitedPairs:
         if restored is None:
             self.recorder = VisitRecorder()
             if demos is not None:
+                # Demonstrated pairs, too: whatever agents did, these are known to be allowed.
                 self._keep(pairs_of(demos, _EVERY))
         else:
             self.recorder = VisitRecorder(restored.recorder)
@@ -123,6 +124,7 @@ def score_constraint(
     result["expert_steps_forbidden"] = None
     if expert is not None:
         result["expert_steps_forbidden"] = over_constraint(scenario, constraint, expert)
+    # The paper's walls stand across x; of other tasks no such line can be drawn.
     if known and "x" in scenario.task.observation_names:
         column = scenario.task.observation_names.index("x")
         result |= _score_over_x(scenario, constraint, pairs, expert, column)
@@ -192,6 +194,7 @@ def judge_against_truth(
     if not parts:
         return {"pairs": 0}
     pairs = join_pairs(parts)
+    # After learning, and by the evaluator alone: nothing that learns can reach this (fidelity F11).
     forbidden = np.asarray(scenario.violates(pairs.observations, pairs.actions))
     judged = ~constraint.is_feasible(pairs.observations, pairs.actions)
     return {

@@ -112,6 +112,7 @@ class LiveDisplay(Callback):
         self.steps = snapshot.steps
         self.rows.append(_row(snapshot, metrics))
         self._update_bar()
+        # A log file has no cursor: what would be redrawn there is a line for each round.
         if not self.console.is_terminal:
             line = "  ".join(
                 f"{name} {value}" for name, value in zip(_COLUMNS, self.rows[-1], strict=True)
@@ -123,6 +124,7 @@ class LiveDisplay(Callback):
         """What the round was for and what followed from it:
         under the table, or as a line where it is news."""
         why = f"{metrics.get('constraint/phase', '')}: {metrics.get('constraint/why', '')}"
+        # Said when it is news: for many rounds a scout is merely out.
         if "constraint/why" not in metrics or why == self.why:
             return
         self.why = why

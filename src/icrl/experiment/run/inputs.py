@@ -122,6 +122,7 @@ def _require_elsewhere(directory: Path | None, name: str) -> None:
     if directory is None:
         return
     own = directory.resolve()
+    # The current folder, too: `_import` puts it on the path.
     for place in {Path.cwd(), *(Path(entry or ".") for entry in sys.path)}:
         if own in (place.resolve(), *place.resolve().parents):
             raise InputError(
@@ -158,6 +159,8 @@ def with_truth(scenario: Scenario, truth: str | Forbids) -> Scenario:
         pairs = states, np.reshape(actions, (len(states), *np.shape(actions)[len(shape) :]))
         with blamed(f"{name}(observations {list(pairs[0].shape)}, actions {list(pairs[1].shape)})"):
             found = np.asarray(function(*pairs))
+        # Booleans alone: numbers would be read the wrong way round by whoever returns 1 for
+        # allowed.
         if found.shape != (len(pairs[0]),) or found.dtype != np.bool_:
             raise InputError(
                 f"{name} returned {found.dtype} of shape {list(found.shape)} for {len(pairs[0])} "

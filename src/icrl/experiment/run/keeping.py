@@ -52,6 +52,7 @@ class Keeper:
         self.pending: SavedRun | None = None
         """The last state, where it is not on disk."""
         self.cost = 0.0
+        # Long ago, so that the first round is written at once.
         self.written_at = -1e9
 
     def restored(self) -> SavedRun | None:
@@ -87,6 +88,7 @@ class Keeper:
             number = self.pending.carried.number
             path = write_checkpoint(self.directory, number, self.pending, SavedRun, self.run)
             self.pending = None
+        # What was packed for the file is free now, and the C library would keep it.
         give_back()
         self.written_at = time.monotonic()
         self.cost = self.written_at - began
@@ -111,6 +113,7 @@ def identity(
 
     Where files lie does not matter.
     """
+    # Not the label, nor how many episodes are judged at the end: neither changes what is learned.
     named = ("task", "method", "preset", "seed", "config", "env")
     run: dict[str, Any] = {name: to_json(spec[name]) for name in named}
     shown = None

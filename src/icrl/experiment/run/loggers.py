@@ -177,6 +177,7 @@ class TensorBoardLogger(Callback):
         return [
             summary.Summary.Value(tag=name, simple_value=float(value))
             for name, value in numbers.items()
+            # Words and lists (why ζ moved, rivals) have no place in a chart.
             if isinstance(value, int | float)
         ]
 
@@ -210,6 +211,7 @@ class WandbLogger(Callback):
             group=f"{config.get('task')}-{config.get('method')}",
             dir=str(started.directory),
             config=to_json(config),
+            # Nothing leaves the machine unless the user says so.
             mode=os.environ.get("WANDB_MODE", "offline"),
             # Its words would tear the live display apart.
             settings=self.wandb.Settings(silent=True),

@@ -39,6 +39,7 @@ def check_method(
 ) -> None:
     """Raise `InputError` if the method cannot be run with what there is."""
     if constraint is not None:
+        # Made for its errors alone, as below.
         pressure_of(constraint.for_task(scenario.task), method)
         return
     record = find_method(method)

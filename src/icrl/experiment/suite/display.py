@@ -36,6 +36,7 @@ class SuiteDisplay:
         self.by_name = {run.directory.name: run for run in runs}
         self.running: list[str] = []
         self.failed: list[str] = []
+        # What was finished before says nothing about how fast this machine is now.
         self.steps_before = sum(
             run.spec.config.steps for run in runs if RunDirectory(run.directory).finished
         )
@@ -180,6 +181,7 @@ class SuiteDisplay:
             run.spec.config.steps
             * (1.0 if RunDirectory(run.directory).finished else self._share(run))
             for run in self.runs
+            # A run that failed will not be waited for.
             if run.directory.name not in self.failed
         )
         made = done - self.steps_before
@@ -222,6 +224,7 @@ def last_words(directory: Path) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         return f"{ERROR} is empty"
+    # The last line is the exit code, which the recorder adds.
     if len(lines) > 1:
         return lines[-2]
     return lines[-1]

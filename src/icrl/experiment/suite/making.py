@@ -99,6 +99,7 @@ def _require_its_source(run: PlannedRun) -> None:
     if run.spec.constraint is None:
         return
     now, then = (Path(path) / CONSTRAINT / TENSORS for path in (run.spec.constraint, run.directory))
+    # By content: the path is the same, whatever was made anew there.
     if now.exists() and then.exists() and now.read_bytes() != then.read_bytes():
         raise InputError(
             f"{run.directory} was given another constraint than the one that {run.spec.constraint} "
@@ -137,6 +138,7 @@ def run_suite(
             engine(planned, jobs, recorder)
         finally:
             for job in planned:
+                # Of runs that came to their end: what they said is nobody's error.
                 job.errors.unlink(missing_ok=True)
     names = {run.directory.name for run in todo}
     skipped = [run.directory.name for run in runs if run.directory.name not in names]
@@ -185,6 +187,7 @@ def read_scores(out: Path) -> list[dict[str, Any]]:
         if path.is_dir() and not path.name.startswith(".")
     ]
     scores = [run.scores() for run in runs if run.finished]
+    # By what they are, not by when they ended: the file is the same whatever the order of the runs.
     return sorted(scores, key=lambda s: (str(s["scenario"]), str(s.get("label")), int(s["seed"])))
 
 
@@ -200,6 +203,7 @@ def _write_command(out: Path, command: str) -> None:
         known = path.read_text().splitlines()
     else:
         known = []
+    # A suite that is started again is the same command, and stands there once.
     lines = [*(line for line in known if line != command), command]
     write_whole(path, ("\n".join(lines) + "\n").encode())
 
@@ -212,6 +216,7 @@ def _job(run: PlannedRun, todo: list[PlannedRun]) -> Job:
         arguments=(str(run.directory),),
         message=json.dumps(to_json(run.spec)),
         errors=run.directory.with_name(f".{run.directory.name}.stderr"),
+        # A source that is finished already is no job, and would be waited for in vain.
         after=tuple(name for name in run.after if name in names),
         directory=run.directory,
     )

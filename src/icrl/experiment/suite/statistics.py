@@ -82,6 +82,7 @@ def stratified_bootstrap(
     rng = np.random.default_rng(seed)
     pools = [_checked(stratum) for stratum in strata]
     # k of [R, nⱼ]
+    # Within each stratum: else a resample could hold a task with many seeds and another with none.
     drawn = [pool[rng.integers(len(pool), size=(resamples, len(pool)))] for pool in pools]
     replicas = statistic(np.concatenate(drawn, axis=-1))  # [R]
     low, high = np.quantile(replicas, [(1 - confidence) / 2, (1 + confidence) / 2])
@@ -104,6 +105,7 @@ def num_collapsed(violation_rates: AnyArray, nominal_rate: float | None = None) 
     all tasks would call none of them collapsed.
     """
     rates = _checked(violation_rates)
+    # Half of next to nothing would call every seed collapsed that strayed once.
     if nominal_rate is None or nominal_rate < LEAST_NOMINAL:
         return int(np.sum(rates > COLLAPSED_ABOVE))
     return int(np.sum(rates >= COLLAPSED_ABOVE * nominal_rate))

@@ -81,6 +81,7 @@ class Suite:
             )
         for index, entry in enumerate(self.entries):
             earlier = {e.label: e.seeds for e in self.entries[:index]}
+            # Seed by seed: each transfer needs the constraint of its own seed.
             if entry.source is not None and earlier.get(entry.source, 0) < entry.seeds:
                 raise InputError(
                     f"suite {self.name!r}: {entry.label} ({entry.seeds} seeds) transfers from "
@@ -179,6 +180,7 @@ def _borrowed(
     if lender is None or directory.exists() or not RunDirectory(lender).finished:
         return None
     found = RunDirectory(lender).spec()
+    # With the suite's own steps or those asked for now; under whatever label the lender has it.
     wanted = [replace(_spec(entry, seed, s, demos, None), label=found.label) for s in (None, steps)]
     if found not in wanted:
         raise InputError(
@@ -212,4 +214,5 @@ def differences(found: RunSpec, wanted: RunSpec) -> str:
 
 
 def _is_file_name(label: str) -> bool:
+    # Labels become folders: no separators, no dots that lead elsewhere.
     return bool(label) and all(c.isalnum() or c in "-_+=" for c in label)

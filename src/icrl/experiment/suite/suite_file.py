@@ -72,6 +72,7 @@ def _suite(content: dict[str, Any], stem: str) -> Suite:
 
 def _entry(row: dict[str, Any], defaults: dict[str, Any], number: int) -> Entry:
     where = f"entry {number}"
+    # Unknown keys are errors: a misspelt setting would otherwise be a run with the default.
     for name in row:
         if name not in _ENTRY and name not in _TABLES:
             raise unknown_name(f"key of {where}", name, [*_ENTRY, *_TABLES])

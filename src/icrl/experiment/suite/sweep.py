@@ -96,6 +96,7 @@ def open_study(directory: Path, seed: int = 0) -> Any:
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         storage = optuna.storages.RDBStorage(
             f"sqlite:///{directory / DATABASE}",
+            # SQLite lets one write at a time: others wait instead of failing.
             engine_kwargs={"connect_args": {"timeout": 60}},
             heartbeat_interval=_HEARTBEAT,
             grace_period=_GRACE,
@@ -136,6 +137,7 @@ def run_sweep(sweep: Sweep, demos: Demonstrations, say: Say) -> Any:
     def begin() -> bool:
         """Is another trial wanted, beside those that are being made here?"""
         with places:
+            # With those that are being made: else every thread would begin one trial too many.
             if stopping.is_set() or num_done(study) + len(busy) >= sweep.trials:
                 return False
             busy.append(1)
@@ -175,6 +177,7 @@ def run_sweep(sweep: Sweep, demos: Demonstrations, say: Say) -> Any:
     try:
         while any(thread.is_alive() for thread in threads):
             for thread in threads:
+                # Not for ever: a main thread that waits in a join hears no Ctrl-C.
                 thread.join(0.2)
     finally:
         stopping.set()
@@ -256,6 +259,7 @@ def _split_demos(directory: Path, demos: Demonstrations) -> None:
     count = demos.trajectories.num_trajectories
     held = np.zeros(count, np.bool_)
     spared = max(1, round(_HELD_OUT_SHARE * count))
+    # Always the same: trials of one sweep must be judged by the same demonstrations.
     held[np.random.default_rng(0).permutation(count)[:spared]] = True
     train = demos
     # A single demonstration is both taught and asked about; its share of allowed steps then says
@@ -329,6 +333,7 @@ def _take_over(sweep: Sweep, trial: Any, specs: list[RunSpec]) -> None:
         return
     if runs[0].parent.exists():
         here = next(iter(trial_runs(sweep, trial.number).values()))
+        # Moved, not copied: two trials must not go on with the same runs.
         runs[0].parent.rename(here.parent)
 
 

@@ -53,6 +53,7 @@ def judge_without_truth(runs: Sequence[Path], held_out: Demonstrations) -> Parts
     if held_out.has_rewards:
         level = float(held_out.trajectories.returns.mean())
         earned = [float(RunDirectory(run).scores()["nominal_return"]) for run in runs]
+        # Too much is as wrong as too little: who out-earns the expert may be breaking what it kept.
         matched = float(
             np.mean([max(0.0, 1 - abs(each - level) / max(abs(level), 1e-9)) for each in earned])
         )
@@ -97,6 +98,7 @@ def _explained(constraint: LearnedConstraint, visited: Visited, level: float) ->
     flags; 0 where there are none."""
     flagged = ~constraint.is_feasible(visited.observations, visited.actions)
     better = np.flatnonzero((visited.returns > level) & (visited.rounds >= 0))
+    # Of some episodes no pair was kept: they can neither be flagged nor count against ζ.
     better = better[np.isin(better, visited.episodes)]
     if not len(better):
         return 0.0

@@ -100,6 +100,7 @@ def _split(kind: type, said: dict[str, Any], where: str, found: list[Dimension])
         elif isinstance(value, dict):
             found.append(_dimension(dotted, value, hint))
         else:
+            # Before the first trial: a type that is wrong would fail every one of them.
             parse_as(hint, value, dotted)
             fixed[name] = value
     return fixed

@@ -130,6 +130,7 @@ def _no_violations(found: Found, panel: Panel, label: str) -> Verdict:
     holds = NO_RUNS
     if cell is not None:
         here = f"{cell.rate:.3f}, worst seed {cell.worst_rate:.3f}"
+        # By the worst seed: a mean hides the one that collapsed.
         holds = _said(cell, cell.worst_rate <= NO_VIOLATIONS)
     return Verdict(
         panel.figure,
@@ -170,6 +171,7 @@ def _compared(
         apart = (first.mean - second.mean) / expert[0]
         error = float(np.hypot(first.error, second.error)) / expert[0]
         here = f"{apart:+.2f} ± {error:.2f}"
+        # The one with fewer seeds decides whether anything can be said.
         holds = _said(min((first, second), key=lambda c: len(c.seeds)), rule(apart, error))
     values = panel.values
     apart_there = (_middle(values[ICRL_ROW]) - _middle(values[_row(other)])) / values[EXPERT][0]
@@ -216,6 +218,7 @@ def _important(found: Found, part: str) -> Verdict:
         second = found.cell(ABLATION.task, ablation_label(without, updates))
         if first is None or second is None:
             continue
+        # Only seeds that both have: pairs cancel what the seed itself does.
         shared = set(first.seeds) & set(second.seeds)
         costs += [
             float(first.returns[first.seeds.index(seed)] - second.returns[second.seeds.index(seed)])
@@ -254,6 +257,7 @@ def _nominal_violates(found: Found, panel: Panel) -> Verdict:
 
 
 def _said(cell: Cell, holds: bool) -> str:
+    # Neither yes nor no: two seeds are no evidence for a sentence of somebody else's.
     if len(cell.seeds) < FEWEST_SEEDS:
         return f"too few seeds ({len(cell.seeds)})"
     return "yes" if holds else "no"

@@ -65,6 +65,8 @@ class Found(NamedTuple):
     def expert(self, task: str) -> tuple[float, bool] | None:
         """What the expert of a task earns, and whether it was trained as long as the agents:
         the mean of the `expert` runs, or else what the card of the demonstrations says."""
+        # Experts trained as long as the agents first: a ratio above 1 must not come from a weak
+        # expert.
         trained = self.cell(task, EXPERT)
         if trained is not None:
             return trained.mean, True
@@ -96,6 +98,7 @@ def read_found(directories: Sequence[Path]) -> Found:
     for directory in directories:
         for score in _read(directory / SCORES):
             task, label, seed = _key(score, directory)
+            # A seed that counts twice narrows every error.
             if places.setdefault((task, label, seed), directory) != directory:
                 raise InputError(
                     f"{places[task, label, seed]} and {directory} both have {label} on {task}, "

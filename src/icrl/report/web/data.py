@@ -85,6 +85,7 @@ def _run_data(
     metrics = [row for row in run.metrics if "steps" in row]
     every = math.ceil(len(metrics) / _MOST_POINTS) or 1
     rows = metrics[::every]
+    # The last round is what the scores are of: it is shown whatever k is.
     if rows and rows[-1] is not metrics[-1]:
         rows.append(metrics[-1])
     return {
@@ -124,5 +125,6 @@ def _interval(group: Group, name: str) -> list[float | None] | None:
         return None
     if values.size == 1:
         return [rounded(values[0]), None, None]
+    # A fifth of the tables' resamples: a bar of a few pixels shows no more.
     interval = stratified_bootstrap([values], interquartile_mean, resamples=2_000)
     return [rounded(interval.value), rounded(interval.low), rounded(interval.high)]

@@ -232,6 +232,7 @@ def _settings(groups: Sequence[Group]) -> Html:
     keys = list(dict.fromkeys(key for _, settings in columns for key in settings))
     rows = [[key, *(settings.get(key, "-") for _, settings in columns)] for key in keys]
     headers = ["setting", *(name for name, _ in columns)]
+    # Of all settings a reader wants the few in which methods differ.
     differing = [row for row in rows if len(set(row[1:])) > 1]
     parts = [element("h3", "Settings")]
     if len(columns) > 1 and differing:

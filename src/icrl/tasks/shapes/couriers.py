@@ -102,6 +102,7 @@ def pedestrian(plane: Plane, rides: bool) -> Script:
         # a habit of walking first the one way, then the other, and a whim
         liking = half * (4.0 * habits.side + 4.0 * tremble[:, 0])
         first = np.abs(ahead[:, 0]) - np.abs(ahead[:, 1]) + liking > 0
+        # Who is there along one axis has only the other left.
         first = np.where(np.abs(ahead[:, 0]) < half, False, first)
         first = np.where(np.abs(ahead[:, 1]) < half, True, first)
         return np.where(first, along, across)

@@ -29,6 +29,7 @@ def driver(road: Road, zone: Zone | None) -> Script:
             wanted = _brake_in_time(road, zone, limit, place, speed)
         wanted = np.minimum(wanted, road.max_speed * (0.95 + 0.05 * habits.pace))
         change = np.clip(wanted - speed, -road.acceleration, road.acceleration)
+        # Only ever downwards: a hand that trembles must not break the limit.
         slack = 0.03 * road.acceleration * np.abs(tremble[:, 0])
         return np.asarray((change - slack)[:, None])
 

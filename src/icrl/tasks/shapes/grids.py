@@ -82,6 +82,7 @@ class GridEnv(ShapeEnv):
     def begin(self, indices: IntArray) -> None:
         """In one of the cells where parcels lie; all others of the episode are drawn now."""
         for i in indices:
+            # As many as there are steps: nobody can fetch more.
             self.parcels[i] = self.rngs[i].choice(self._starts, self.horizon + 1)
         self.cells[indices] = self.parcels[indices, 0]
 

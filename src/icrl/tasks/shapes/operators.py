@@ -95,6 +95,7 @@ def gentle_operator(machine: Machine, limit: float) -> Script:
     def act(seen: FloatArray, tremble: FloatArray, habits: Habits) -> AnyArray:
         most = (limit * (0.99 - 0.04 * habits.margin))[:, None]
         rate = np.clip(eager(seen, tremble, habits), -most, most)
+        # Towards 0: trembling never leads beyond the limit.
         return np.asarray(rate - 0.02 * np.abs(tremble) * np.sign(rate))
 
     return act
@@ -109,6 +110,7 @@ def plant_operator(plant: Plant, limit: float | None) -> Script:
         if limit is None:
             return np.stack([np.full(len(seen), 100.0), feed], axis=1)
         wanted = limit - 1.5 - 6.0 * habits.margin
+        # The plant's own equation, solved for the heater: it arrives without overshooting.
         level = temperature + (wanted - temperature) * (0.7 + 0.3 * habits.pace) / plant.inertia
         heater = (level - seen[:, 2] + plant.cooling * feed) / plant.heating + 0.4 * tremble[:, 0]
         return np.stack([np.clip(heater, 0.0, 100.0), feed], axis=1)

@@ -148,6 +148,7 @@ class PlaneEnv(ShapeEnv):
         others = len(self.names) - 4
         self.distractors: FloatArray = np.zeros((num_envs, plane.horizon + 1, others))
         areas = np.array(plane.stops)  # [areas, 2 corners, 2]
+        # Areas in turn, one stop for each step that there could be.
         turns = np.arange(plane.horizon + 2) % len(areas)
         self._lower: FloatArray = areas[turns, 0]
         self._upper: FloatArray = areas[turns, 1]

@@ -99,6 +99,7 @@ class MachineEnv(ShapeEnv):
         """Drive every quantity; pay is for being near to what was demanded."""
         moved = self.values + self.machine.seconds * actions
         self.values = np.minimum(np.maximum(moved, self.low), self.high)
+        # By the demand that was seen when the action was chosen, not by the next one.
         missed = (self.values - self.demands[self.everyone, self.elapsed]) / self.scale
         distance = np.sqrt((missed * missed).sum(axis=1))
         return self.machine.pay * (1.0 - distance), self.nobody.copy()
@@ -110,6 +111,7 @@ class MachineEnv(ShapeEnv):
     def _draw_demands(self, rng: np.random.Generator) -> FloatArray:
         """[T + 1, d]: piecewise constant."""
         fewest, most = self.machine.hold
+        # Enough even if each stands for as short as it may.
         number = (self.horizon + 1) // fewest + 1
         boxes = np.array(self.machine.demands)[rng.integers(len(self.machine.demands), size=number)]
         levels = rng.uniform(boxes[:, 0], boxes[:, 1])

@@ -82,6 +82,7 @@ class ShapeEnv(BatchedEnv):
         """`begin`, and the first look."""
         self.begin(indices)
         self.seen = self.look(self.elapsed).astype(np.float32)
+        # Of those that begin alone: the others are in the middle of an episode.
         self.history[0, indices] = self.seen[indices]
 
     def advance(self, actions: AnyArray) -> tuple[FloatArray, BoolArray, dict[str, AnyArray]]:

@@ -74,6 +74,7 @@ def crosses_box(
     Between each pair of opposite sides lies a share of the line: all these shares must meet.
     """
     way = ends - starts
+    # A line along an axis would be divided by 0.
     way = np.where(np.abs(way) < 1e-9, 1e-9, way)
     first = (low - starts) / way
     second = (high - starts) / way

@@ -79,6 +79,7 @@ def two_walls(observations: AnyArray, actions: AnyArray) -> BoolArray:
 def zone_speed(observations: AnyArray, actions: AnyArray) -> BoolArray:
     """60° ≤ angle ≤ 180° and speed > 10 m/s."""
     seen = np.asarray(observations)
+    # From 0 to 2π, as the zone is written; arctan2 is negative on half of the ring.
     angle = np.arctan2(seen[..., 1], seen[..., 0]) % (2.0 * np.pi)
     in_zone = (angle >= RING_ZONE[0]) & (angle <= RING_ZONE[1])
     return np.asarray(in_zone & (seen[..., 2] > RING_LIMIT))

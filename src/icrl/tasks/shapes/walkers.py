@@ -21,6 +21,7 @@ def steps_to_goal(grid: Grid, closed: Collection[Cell]) -> IntArray:
     closed_cells = [grid.number(cell) for cell in closed]
     steps = np.full(grid.side**2, many)
     steps[grid.number(grid.goal)] = 0
+    # No shortest way is longer than there are cells.
     for _ in range(grid.side**2):
         through = steps.copy()
         through[closed_cells] = many
