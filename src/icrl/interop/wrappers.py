@@ -269,6 +269,4 @@ class VectorCostInInfo(VectorWrapper):
         self._observations = np.array(observations)
         if self._waits:
             self._resets = terminated | truncated
-        else:
-            self._resets = self._resets
         return observations, rewards, terminated, truncated, {**info, COST: costs}

@@ -39,7 +39,7 @@ def lap_grid_anticlockwise(observations: AnyArray, actions: AnyArray) -> BoolArr
 
 
 def bridges_lion(observations: AnyArray, actions: AnyArray) -> BoolArray:
-    """(x, y) on the lower bridge: −1 < x < 1 and −2.5 ≤ y ≤ −1.5."""
+    """(x, y) on the lower bridge: −2 < x < 2 and −3.5 ≤ y ≤ −1.5."""
     x = np.asarray(observations)[..., 0]
     y = np.asarray(observations)[..., 1]
     (left, right), (low, high) = RIVER, LOWER_BRIDGE
