@@ -26,7 +26,7 @@ def test_where_the_chart_is_sure_the_grid_says_the_same(dimensions):
     forbidden = region.depths(places) > region.level
     assert not forbidden[said == ALLOWED].any()
     assert forbidden[said == FORBIDDEN].all()
-    assert {ALLOWED, FORBIDDEN} <= set(np.unique(said))
+    assert (said != LOOK).any()
 
 
 def test_along_one_axis_few_places_need_a_look():
