@@ -35,7 +35,7 @@ from icrl.config import LearnConfig, Train
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
 from icrl.evidence.expected import Expected, expected_of
-from icrl.evidence.gathered import add, scouts_advantage
+from icrl.evidence.gathered import STILL, add, scouts_advantage
 from icrl.finding import Finder, mean_cost, rule_of, told_of
 from icrl.progress import HARDLY, OUT_EARNS, counted, improving, measured, scouted, with_best
 from icrl.rounds import OnProgress, Phase, Round, num_rounds, report_progress
@@ -69,9 +69,6 @@ _MOST_GENERATIONS = 5
 _RETURNS_AT = 2.0
 """A scout returns once it out-earns demonstrations by so many of their
 deviations, twice in a row."""
-_STILL = 1 / 3
-"""An agent under ζ out-earns demonstrations if it does so by this share of what scouts have, too:
-below it, it may merely be better than the expert."""
 _TWICE = 2
 _NEVER = 10**12
 """A scout's learning rate never falls."""
@@ -282,7 +279,7 @@ class SearchWay:
         unbound = scouts_advantage(state.evidence, expected)
         # By a third of what scouts have, too (decision 0017): below that it may be skill, which no
         # rule has to explain.
-        out_earning = float(np.mean(advantages)) > max(OUT_EARNS, _STILL * unbound)
+        out_earning = float(np.mean(advantages)) > max(OUT_EARNS, STILL * unbound)
         training = counted(state.training, out_earning)
         done = measured(samples, permitted, cost, expected)
         state = dataclasses.replace(
@@ -396,7 +393,7 @@ class SearchWay:
         if state.generation >= _MOST_GENERATIONS or state.steps > _LAST_LOOK * self.config.steps:
             return None
         assert state.evidence is not None
-        most = max(OUT_EARNS, _STILL * scouts_advantage(state.evidence, expected))
+        most = max(OUT_EARNS, STILL * scouts_advantage(state.evidence, expected))
         if rule_of(state) is None or float(np.mean(expected.advantages(permitted))) <= most:
             return None
         before = state.finding

@@ -13,13 +13,11 @@ import numpy as np
 
 from icrl.constraint.learned import LearnedConstraint
 from icrl.demos.dataset import Demonstrations
+from icrl.evidence.gathered import STILL
 from icrl.trust.check import Check, Level
 from icrl.trust.returns import LOWER, MORE, compared, forbids_anything
 
 NAME = "judges"
-STILL = 1 / 3
-"""A judge that earns less than this share of what scouts earn beyond the demonstrations may merely
-be better than the expert; learning takes it for no counter-example either."""
 NOTHING = 0.5
 """A judge that earns less than this share of what the demonstrations earn shows little."""
 
