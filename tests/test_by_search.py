@@ -65,7 +65,11 @@ def test_where_help_does_not_help_the_judge_goes_on(way, handed_out):
     # a goal that nobody meets, and eleven looks at which nothing got better
     poor = dataclasses.replace(state.expected, returns=state.expected.returns + 1e6)
     state = dataclasses.replace(state, judge=judge, expected=poor, curve=(-9.0,) * 10)
-    state = dataclasses.replace(state, training=state.training._replace(steps=1))
+    # while it is pulled towards the demonstrations that says nothing
+    pulled = dataclasses.replace(state, training=state.training._replace(steps=1))
+    assert not way.move(way.sample(pulled)).alone
+    past = way.forward.pull
+    state = dataclasses.replace(state, training=state.training._replace(steps=past))
     after = way.move(way.sample(state))
     assert after.alone
     assert not after.finished

@@ -351,7 +351,12 @@ class SearchWay:
         out_of_steps = state.steps + next_round > self.config.steps
         curve = (*state.curve, float(np.mean(expected.advantages(permitted))))
         state = dataclasses.replace(state, curve=curve)
-        stuck = goal is not None and training.done_at is None and not improving(curve)
+        # While it is pulled towards the demonstrations it lives off the clone: reward first undoes
+        # that, and what it can do shows later (decision 0023).
+        pulled = training.cloned and training.steps < self.forward.pull
+        stuck = (
+            goal is not None and training.done_at is None and not pulled and not improving(curve)
+        )
         # Once alone it is not cloned any more, so that this happens at most once.
         if stuck and training.cloned and not out_of_steps:
             return self._go_on_alone(state)

@@ -11,6 +11,7 @@ import worlds
 from icrl.agent import cloning
 from icrl.agent.cloning import clone, imitation_loss, pulled, shown_steps, with_policy_of
 from icrl.agent.networks import unflatten
+from icrl.agent.normalizer import update_moments
 from icrl.agent.state import init_agent, policy_of
 from icrl.types import Trajectories
 from plain_settings import plain_forward
@@ -145,3 +146,74 @@ def test_one_demonstration_and_discrete_choices_will_do():
     policy = policy_of(agent, task, CONFIG, greedy=True)
     taken = policy.act(rng, np.array([[-0.8], [0.8]], np.float32))
     assert taken.tolist() == [0, 1]
+
+
+def many_features_demos(num=6, length=40, features=24, seed=0):
+    """As `line_demos`, with many more features that mean nothing."""
+    demos = line_demos(num, length, seed=seed)
+    rng = np.random.default_rng(seed + 1)
+    nothing = rng.uniform(-1, 1, (num, length, features - 1)).astype(np.float32)
+    seen = np.concatenate([demos.observations, nothing], axis=2)
+    return dataclasses.replace(demos, observations=seen)
+
+
+def with_features(task, number):
+    """The task with so many features."""
+    space = gym.spaces.Box(-np.inf, np.inf, (number,), np.float32)
+    names = tuple(f"x{index}" for index in range(number))
+    return dataclasses.replace(task, observation_space=space, observation_names=names)
+
+
+def test_a_clone_leaves_out_features_that_mean_nothing():
+    task = with_features(PUSH, 24)
+    rng = np.random.default_rng(1)
+    agent = clone(rng, init_agent(rng, task, CONFIG), many_features_demos(), True, task, CONFIG)
+    assert agent.sees[0] == 1.0
+    assert agent.sees.sum() <= 12
+    # it does what demonstrations do, whatever those features are
+    fresh = many_features_demos(num=2, seed=5)
+    policy = policy_of(agent, task, CONFIG, greedy=True)
+    taken = policy.choose(rng, fresh.observations[0]).taken
+    error = np.sqrt(np.mean((taken - fresh.actions[0]) ** 2))
+    assert error < 0.1
+
+
+def test_what_a_clone_does_not_see_changes_nothing_that_it_does():
+    task = with_features(PUSH, 24)
+    rng = np.random.default_rng(1)
+    agent = clone(rng, init_agent(rng, task, CONFIG), many_features_demos(), True, task, CONFIG)
+    policy = policy_of(agent, task, CONFIG, greedy=True)
+    seen = many_features_demos(num=1, seed=7).observations[0]
+    other = np.where(agent.sees > 0, seen, -seen).astype(np.float32)
+    np.testing.assert_array_equal(policy.outputs(seen), policy.outputs(other))
+
+
+def test_a_clone_keeps_every_feature_that_it_needs():
+    """Actions depend on both: without either of them what was held out is matched worse."""
+    task = with_features(PUSH, 2)
+    rng = np.random.default_rng(0)
+    seen = rng.uniform(-1, 1, (6, 40, 2)).astype(np.float32)
+    demos = dataclasses.replace(
+        line_demos(), observations=seen, actions=(0.4 * seen.sum(axis=2, keepdims=True))
+    )
+    agent = clone(rng, init_agent(rng, task, CONFIG), demos, True, task, CONFIG)
+    assert agent.sees.tolist() == [1.0, 1.0]
+
+
+def test_a_feature_that_never_changed_is_not_seen():
+    """Its scale is unknown: an agent that meets another value of it would see a huge number."""
+    task = with_features(PUSH, 2)
+    rng = np.random.default_rng(0)
+    demos = line_demos()
+    seen = np.concatenate([demos.observations, np.full_like(demos.observations, 7.0)], axis=2)
+    demos = dataclasses.replace(demos, observations=seen)
+    agent = clone(rng, init_agent(rng, task, CONFIG), demos, True, task, CONFIG)
+    assert agent.sees.tolist() == [1.0, 0.0]
+
+
+def test_the_scale_of_a_clone_stays():
+    """Moved moments would move the policy: a later batch of other numbers changes nothing."""
+    _, agent = cloned(line_demos())
+    later = update_moments(agent.observation_moments, np.full((4096, 1), 50.0))
+    np.testing.assert_allclose(later.mean, agent.observation_moments.mean, atol=1e-3)
+    np.testing.assert_allclose(later.variance, agent.observation_moments.variance, rtol=0.05)

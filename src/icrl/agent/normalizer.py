@@ -71,6 +71,24 @@ def scaling(moments: RunningMoments) -> Scaling:
     return Scaling(scale.astype(np.float32), (moments.mean * scale).astype(np.float32))
 
 
+_MANY = 1e9
+"""Rows beside which those of a run are few."""
+
+
+def settled(moments: RunningMoments) -> RunningMoments:
+    """The same moments, which what is seen from now on does not move."""
+    return moments._replace(num_seen=np.asarray(_MANY))
+
+
+_FAR = 1e90
+"""A deviation beside which every feature is 0 in float32; finite, so that files can hold it."""
+
+
+def without(moments: RunningMoments, sees: FloatArray) -> RunningMoments:
+    """Moments by which features with `sees` [o] of 0 come out as 0."""
+    return moments._replace(variance=np.where(sees > 0, moments.variance, _FAR**2))
+
+
 _SPREAD = 5.0
 
 

@@ -28,6 +28,7 @@ from icrl.agent.normalizer import (
     init_moments,
     on_one_scale,
     scaling,
+    without,
 )
 from icrl.agent.shield import (
     FEWER_CANDIDATES,
@@ -70,13 +71,18 @@ class AgentState:
     """What follows from an action, for the shield; None: it judges the present pair alone."""
     one_scale: bool = False
     """Its networks see all features on one scale, and not each on its own."""
+    sees: FloatArray | None = None
+    """[o]: 0 for features that its networks do not see, else 1; None: they see all."""
 
     @property
     def input_moments(self) -> RunningMoments:
         """Those by which its networks' inputs are scaled."""
+        moments = self.observation_moments
         if self.one_scale:
-            return on_one_scale(self.observation_moments)
-        return self.observation_moments
+            moments = on_one_scale(moments)
+        if self.sees is not None:
+            moments = without(moments, self.sees)
+        return moments
 
 
 def action_unit(space: gym.spaces.Box | gym.spaces.Discrete) -> ActionUnit | None:
