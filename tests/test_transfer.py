@@ -16,7 +16,10 @@ from icrl.constraint.network import Layer
 from icrl.errors import InputError
 from icrl.experiment.directory.provenance import open_constraint
 from icrl.experiment.directory.run_directory import RunDirectory
-from icrl.experiment.run.constraint_scores import forbidden_share, over_constraint
+from icrl.experiment.run.constraint_scores import (
+    forbidden_share,
+    over_constraint,
+)
 from icrl.experiment.run.making import check_method
 from icrl.experiment.run.one_run import run_learning
 from icrl.methods.pressing import method_of, pressure_of, transfer
@@ -183,6 +186,14 @@ def test_over_constraint_is_the_share_of_expert_steps_that_are_forbidden():
     assert forbidden_share(constraint, expert) == pytest.approx(3 / 5)
     # −3.5 is forbidden in truth
     assert over_constraint(point, constraint, expert) == pytest.approx(2 / 4)
+    # both episodes begin with a forbidden step; from their second step on the first gets one of two
+    # steps far, the second to its end
+    assert share_before_forbidden(constraint, expert) == 0.0
+    later = replace(
+        expert, observations=observations[:, 1:], actions=expert.actions[:, 1:],
+        rewards=expert.rewards[:, 1:], lengths=np.array([2, 1]),
+    )  # fmt: skip
+    assert share_before_forbidden(constraint, later) == pytest.approx((1 / 2 + 1) / 2)
 
 
 @pytest.fixture(scope="module")

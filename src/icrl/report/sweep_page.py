@@ -26,9 +26,9 @@ _TRUTH_WARNING = (
 )
 _NO_TRUTH_NOTE = (
     "The objective needs no truth: the mean of the share of held-out demonstrated steps that are "
-    "allowed, how near the agent's return is to the demonstrations', the share of better-paying "
-    "episodes that are explained (flagged), and the share of recorded pairs that the seeds judge "
-    "alike."
+    "allowed, how near the agent's return is to the demonstrations' (as far as it obeys what was "
+    "learned), the share of better-paying episodes that are explained (flagged), and the share of "
+    "recorded pairs that the seeds judge alike."
 )
 
 

@@ -1,5 +1,7 @@
 """What a sweep may change, read from TOML; and what a trial is worth without the truth."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -112,6 +114,9 @@ def test_a_run_on_its_way_by_hand():
     )
     assert how_far({"agent/return": 45.0, "constraint/cost_demos": 0.1}, None) == pytest.approx(0.9)
     assert how_far({"agent/return": 600.0}, 60.0) == pytest.approx(0.5)
+    # it earns as much, half of it by what ζ forbids: (1 + 0.5) / 2
+    told = {"agent/return": 60.0, "constraint/cost_samples": 0.5}
+    assert how_far(told, 60.0) == pytest.approx(0.75)
 
 
 def test_the_parts_of_a_trial_are_what_its_runs_say(tmp_path):
@@ -138,6 +143,14 @@ def test_the_parts_of_a_trial_are_what_its_runs_say(tmp_path):
             share = np.mean([flagged[visited.episodes == e].any() for e in better])
         shares.append(share)
     assert parts.evidence_explained == pytest.approx(np.mean(shares))
+    matched = []
+    for run in runs:
+        scores = json.loads((run / "scores.json").read_text())
+        near = max(0.0, 1 - abs(scores["nominal_return"] - 60) / 60)
+        # the one demonstration is lawful in the eyes of every ζ here: it gets to its end
+        assert all(np.concatenate(feasible))
+        matched.append(near * scores["constraint"]["agent_share_before_forbidden"])
+    assert parts.returns_matched == pytest.approx(np.mean(matched))
     assert 0 <= parts.seeds_agree <= 1
     assert judge_without_truth(runs[:1], demos).seeds_agree is None
     assert judge_without_truth([runs[0], runs[0]], demos).seeds_agree == 1.0

@@ -84,6 +84,17 @@ def forbidden_share(constraint: LearnedConstraint, agent: Trajectories) -> float
     return float(np.mean(~constraint.is_feasible(pairs.observations, pairs.actions)))
 
 
+def share_before_forbidden(constraint: LearnedConstraint, agent: Trajectories) -> float:
+    """How far episodes get, as a share of their length, before their first step that the constraint
+    forbids; the mean over episodes."""
+    pairs = pairs_of(agent)
+    forbidden = np.zeros(agent.mask.shape, np.bool_)
+    forbidden[agent.mask] = ~constraint.is_feasible(pairs.observations, pairs.actions)
+    lengths = np.asarray(agent.lengths)
+    first = np.where(forbidden.any(axis=1), np.argmax(forbidden, axis=1), lengths)
+    return float(np.mean(first / lengths))
+
+
 def over_constraint(
     scenario: Scenario, constraint: LearnedConstraint, expert: Trajectories
 ) -> float | None:

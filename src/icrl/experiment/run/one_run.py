@@ -16,7 +16,12 @@ from icrl.experiment.directory.provenance import config_digest
 from icrl.experiment.directory.run_directory import CONFIG, CONSTRAINT, POLICY, RunDirectory
 from icrl.experiment.directory.spec import RunSpec
 from icrl.experiment.run.callbacks import Callback, Started, StopRun
-from icrl.experiment.run.constraint_scores import VisitedPairs, forbidden_share, score_constraint
+from icrl.experiment.run.constraint_scores import (
+    VisitedPairs,
+    forbidden_share,
+    score_constraint,
+    share_before_forbidden,
+)
 from icrl.experiment.run.keeping import Keeper, SavedRun, identity
 from icrl.experiment.run.making import check_method, run_method
 from icrl.interrupts import heed_interrupts, uninterrupted
@@ -251,6 +256,8 @@ def _beside_the_scores(
     if last.constraint is not None:
         extra["constraint"] = score_constraint(scenario, last.constraint, visited, demos)
         extra["constraint"]["agent_steps_forbidden"] = forbidden_share(last.constraint, played)
+        before = share_before_forbidden(last.constraint, played)
+        extra["constraint"]["agent_share_before_forbidden"] = before
     return extra
 
 

@@ -14,6 +14,7 @@ from icrl.constraint.learned import LearnedConstraint, load_constraint
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
 from icrl.experiment.directory.run_directory import CONSTRAINT, RunDirectory
+from icrl.experiment.run.constraint_scores import share_before_forbidden
 from icrl.trajectories import join_pairs, pairs_of
 from icrl.types import Pairs
 from icrl.visited import VISITED, Visited, load_visited
@@ -25,7 +26,8 @@ class Parts(NamedTuple):
     demonstrations_allowed: float
     """Share of held-out demonstrated steps that ζ allows."""
     returns_matched: float | None
-    """1 − |agent's return − demonstrations'| / |demonstrations'|, at least 0; None: rewards are
+    """1 − |agent's return − demonstrations'| / |demonstrations'|, at least 0, times how far
+    its episodes get before ζ forbids a step, beside those of demonstrations; None: rewards are
     unknown."""
     evidence_explained: float | None
     """Share of recorded episodes that earn more than demonstrations and that ζ flags. 0 where there
@@ -53,10 +55,12 @@ def judge_without_truth(runs: Sequence[Path], held_out: Demonstrations) -> Parts
     if held_out.has_rewards:
         level = float(held_out.trajectories.returns.mean())
         earned = [float(RunDirectory(run).scores()["nominal_return"]) for run in runs]
+        obeyed = [_obeyed(r, c, held_out) for r, c in zip(runs, constraints, strict=True)]
         # Too much is as wrong as too little: who out-earns the expert may be breaking what it kept.
-        matched = float(
-            np.mean([max(0.0, 1 - abs(each - level) / max(abs(level), 1e-9)) for each in earned])
-        )
+        near = [max(0.0, 1 - abs(each - level) / max(abs(level), 1e-9)) for each in earned]
+        # On LapGridWorld an agent that has learned nothing earns what the expert earns, half of it
+        # by what ζ forbids: it was the best of 24 trials before it was asked to obey.
+        matched = float(np.mean(np.multiply(near, obeyed)))
         explained = float(
             np.mean([_explained(c, v, level) for c, v in zip(constraints, visits, strict=True)])
         )
@@ -84,13 +88,32 @@ def judge_by_truth(runs: Sequence[Path]) -> float:
 
 
 def how_far(metrics: dict[str, float], expert_return: float | None) -> float:
-    """A run on its way, by one line of its log: near the demonstrations' return, and they are
-    allowed."""
+    """A run on its way, by one line of its log: near the demonstrations' return by what ζ allows,
+    and they are allowed."""
     value = 1.0 - min(1.0, metrics.get("constraint/cost_demos", 0.0))
     if expert_return:
         away = abs(metrics["agent/return"] - expert_return) / abs(expert_return)
-        value = (value + max(0.0, 1 - away)) / 2
+        obeyed = 1.0 - min(1.0, metrics.get("constraint/cost_samples", 0.0))
+        value = (value + max(0.0, 1 - away) * obeyed) / 2
     return value
+
+
+def _obeyed(run: Path, constraint: LearnedConstraint, held_out: Demonstrations) -> float:
+    """How far the agent gets before its first step that ζ forbids, beside how far demonstrations
+    get; at most 1.
+
+    Beside them, for ζ may forbid a step of theirs here and there, and of the agent then, too.
+    """
+    agent = RunDirectory(run).scores()["constraint"].get("agent_share_before_forbidden")
+    if agent is None:
+        raise InputError(
+            f"{run} was made by an earlier version, which did not record how far its agent obeys "
+            "ζ. Begin the sweep anew in another --out."
+        )
+    theirs = share_before_forbidden(constraint, held_out.trajectories)
+    if agent == 0.0:  # also where everything is forbidden
+        return 0.0
+    return float(min(1.0, agent / max(theirs, 1e-9)))
 
 
 def _explained(constraint: LearnedConstraint, visited: Visited, level: float) -> float:
