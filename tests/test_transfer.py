@@ -19,6 +19,7 @@ from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.experiment.run.constraint_scores import (
     forbidden_share,
     over_constraint,
+    share_before_forbidden,
 )
 from icrl.experiment.run.making import check_method
 from icrl.experiment.run.one_run import run_learning
