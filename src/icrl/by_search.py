@@ -80,8 +80,10 @@ class SearchWay:
     def __init__(self, task: Task, demos: Demonstrations, config: LearnConfig, key: Any) -> None:
         if not demos.has_rewards:
             raise InputError(
-                "the demonstrations have no rewards: what an agent earns beyond them cannot be "
-                "told. Record them with rewards, or learn with --preset paper, which does without."
+                f"the demonstrations have no rewards, and task {task.name} does not say what a "
+                "step (s, a, s') pays: what an agent earns beyond them cannot be told. Record them "
+                "with rewards, give your environment a method reward_of, or learn with --preset "
+                "paper, which does without."
             )
         self.task = task
         self.demos = demos

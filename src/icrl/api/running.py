@@ -13,6 +13,7 @@ from icrl.api.inputs import find_scenario
 from icrl.config import LearnConfig
 from icrl.constraint.learned import LearnedConstraint
 from icrl.demos.formats_table import ColumnMapping
+from icrl.demos.rewards import HOW_COMPUTED
 from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.experiment.directory.spec import RunSpec
 from icrl.experiment.run.callbacks import Callback, Callbacks
@@ -28,6 +29,7 @@ from icrl.report.summary import write_pictures
 from icrl.tasks.options import EnvOptions
 from icrl.tasks.task import Scenario, Task
 from icrl.types import Scores
+from icrl.words import say
 
 if TYPE_CHECKING:
     import pandas
@@ -104,6 +106,8 @@ def run(
     directory = Path(out)
     check_run(spec, scenario, found, directory, resume=resume)  # before anything is shown
     console = Console(quiet=not progress)
+    if found is not None and found.rewards_computed:
+        say(console, HOW_COMPUTED)
     display = LiveDisplay(f"{method} on {spec.task}, seed {seed}", settings.steps, console)
     watched: Sequence[Callback] = callbacks
     shown: LiveDisplay | nullcontext[None] = nullcontext()

@@ -17,6 +17,7 @@ from icrl.demos.findings import (
     judge_rewards,
     judge_task,
 )
+from icrl.demos.rewards import HOW_COMPUTED
 from icrl.tasks.task import Task
 from icrl.trajectories import real_steps
 from icrl.types import AnyArray, FloatArray
@@ -40,6 +41,8 @@ class DemosReport:
     """Shortest, median, longest episode."""
     returns: tuple[float, float, float] | None
     """Lowest, mean, highest return; None where rewards are unknown."""
+    rewards_computed: bool
+    """The task computed the rewards, and the last step of each episode was left out."""
     columns: tuple[ColumnFacts, ...]
     """Observations, then actions (one 0/1 column per choice when discrete)."""
     duplicate_episodes: int
@@ -79,14 +82,16 @@ def describe(demos: Demonstrations, task: Task | None = None) -> DemosReport:
         steps=t.num_steps,
         lengths=(int(t.lengths.min()), int(np.median(t.lengths)), int(t.lengths.max())),
         returns=range_of_returns,
+        rewards_computed=demos.rewards_computed,
         columns=columns,
         duplicate_episodes=copies,
         duplicate_rows=repeats,
         actions_outside=outside,
         findings=(
             *judge_task(demos, task),
-            *judge_lengths(t.lengths, task),
-            *judge_rewards(demos),
+            # As they were recorded: what was left out here was not clipped.
+            *judge_lengths(demos.recorded_lengths, task),
+            *judge_rewards(demos, task),
             *judge_columns(columns, demos),
             *judge_duplicates(copies, repeats, demos),
         ),
@@ -175,6 +180,8 @@ def render_report(report: DemosReport) -> "Group":
             f"{report.duplicate_rows:.1%}; all finite"
         ),
     ]
+    if report.rewards_computed:
+        facts.append(HOW_COMPUTED)
     if report.actions_outside is not None:
         facts.append(
             f"action values outside the space of {in_markup(report.task or '')}: "

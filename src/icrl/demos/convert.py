@@ -8,8 +8,8 @@ from pathlib import Path
 import gymnasium as gym
 import numpy as np
 
-from icrl.demos.dataset import Demonstrations
-from icrl.demos.fitting import fit_and_check
+from icrl.demos.dataset import Demonstrations, check_against
+from icrl.demos.fitting import fit_to_task
 from icrl.demos.formats import SUFFIXES, ColumnMapping, load_demos, save_demos
 from icrl.demos.formats_minari import find_minari, minari_root
 from icrl.demos.reading import require_extra
@@ -34,7 +34,10 @@ def convert_demos(
     _require_free(target)
     demos = load_demos(source, columns)
     if task is not None:
-        demos = fit_and_check(demos, task)
+        # Their form alone: rewards that the task could say would cost the last step of each
+        # episode, and what is written is to be the same.
+        demos = fit_to_task(demos, task)
+        check_against(demos, task)
     if target.startswith(MINARI):
         save_minari(demos, target.removeprefix(MINARI), task)
         # Read again and compared: a converter's fault would otherwise be found by whoever learns

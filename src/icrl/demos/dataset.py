@@ -13,7 +13,7 @@ import numpy as np
 from icrl.demos.validate import validate_demos
 from icrl.errors import InputError, unknown_name
 from icrl.tasks.task import Task
-from icrl.types import AnyArray, BoolArray, FloatArray, Trajectories
+from icrl.types import AnyArray, BoolArray, FloatArray, IntArray, Trajectories
 
 MAX_BYTES = 8 * 10**9
 """Larger arrays are refused: the pipes keep all demonstrations in memory."""
@@ -27,6 +27,8 @@ MOST_INFLATION = 200
 
 REWARDS_UNKNOWN = {"rewards": "unknown"}
 """The card's entry where a file held no rewards."""
+REWARDS_COMPUTED = {"rewards": "computed by the task"}
+"""The card's entry where the task said them afterwards (`demos.rewards`)."""
 
 ROUNDING = 1e-5
 """Actions may pass a bound by this much, relative to the bound:
@@ -79,6 +81,19 @@ class Demonstrations:
     def has_rewards(self) -> bool:
         """Rewards are known; otherwise `trajectories.rewards` are all zero."""
         return self.card.get("rewards") != REWARDS_UNKNOWN["rewards"]
+
+    @property
+    def rewards_computed(self) -> bool:
+        """The task computed the rewards, and the last step of each episode was left out."""
+        return self.card.get("rewards") == REWARDS_COMPUTED["rewards"]
+
+    @property
+    def recorded_lengths(self) -> IntArray:
+        """[N]: steps of each episode as it was recorded."""
+        lengths = np.asarray(self.trajectories.lengths)
+        if self.rewards_computed:
+            return lengths + 1
+        return lengths
 
 
 def default_names(prefix: str, width: int) -> tuple[str, ...]:

@@ -104,8 +104,8 @@ def judge_lengths(lengths: IntArray, task: Task | None) -> list[Finding]:
     return findings
 
 
-def judge_rewards(demos: Demonstrations) -> list[Finding]:
-    """Rewards that are unknown, episodes that failed."""
+def judge_rewards(demos: Demonstrations, task: Task | None = None) -> list[Finding]:
+    """Rewards that are unknown, or miss what an end paid; episodes that failed."""
     if not demos.has_rewards:
         return [
             Finding(
@@ -114,9 +114,39 @@ def judge_rewards(demos: Demonstrations) -> list[Finding]:
                     "samples that earn less than the expert cannot be told from those that break "
                     "the constraint"
                 ),
-                advice="add rewards [N, T] (or a reward column) if you have them",
+                advice=(
+                    "add rewards [N, T] (or a reward column) if you have them, or give your "
+                    "environment a method reward_of(observations, actions, next_observations)"
+                ),
             )
         ]
+    return [*_judge_ends(demos, task), *_judge_failures(demos)]
+
+
+def _judge_ends(demos: Demonstrations, task: Task | None) -> list[Finding]:
+    """What an episode is paid for its end is paid in its last step."""
+    if task is None or not demos.rewards_computed:
+        return []
+    early = int((demos.recorded_lengths < task.horizon).sum())
+    if early == 0:
+        return []
+    return [
+        Finding(
+            what=(
+                f"{early} episodes end before the {task.horizon} steps of task {task.name}, and "
+                "their rewards were computed without the last step"
+            ),
+            meaning=(
+                "if ending pays (a goal, a fall), that is not counted, and an agent that earns it "
+                "seems to earn more than they do"
+            ),
+            advice="record rewards if ending pays; nothing, if it does not",
+        )
+    ]
+
+
+def _judge_failures(demos: Demonstrations) -> list[Finding]:
+    """Episodes that earn far less than the others."""
     returns = demos.trajectories.returns
     # Median and its spread, not mean and deviation: the failures that are looked for would move
     # both.

@@ -7,7 +7,8 @@ from typing import NewType
 import gymnasium as gym
 import numpy as np
 
-from icrl.demos.dataset import Demonstrations, check_against
+from icrl.demos.dataset import Demonstrations, check_against, find_mismatches
+from icrl.demos.rewards import with_rewards
 from icrl.tasks.task import Task
 from icrl.types import AnyArray
 
@@ -30,11 +31,21 @@ def fit_to_task(demos: Demonstrations, task: Task) -> Demonstrations:
 
 
 def fit_and_check(demos: Demonstrations, task: Task) -> FittedDemos:
-    """The demonstrations as the task writes them;
-    an `InputError` with every reason where they cannot belong to it."""
+    """The demonstrations as the task writes them, with its rewards where they have none and it can
+    say them; an `InputError` with every reason where they cannot belong to it."""
     fitted = fit_to_task(demos, task)
     check_against(fitted, task)
-    return FittedDemos(fitted)
+    return FittedDemos(with_rewards(fitted, task))
+
+
+def fit_if_possible(demos: Demonstrations, task: Task) -> Demonstrations:
+    """As `fit_and_check`, for who describes them: what cannot belong to the task
+    is put into its form as far as it goes."""
+    fitted = fit_to_task(demos, task)
+    # Only of what fits can the task say what it pays.
+    if find_mismatches(fitted, task):
+        return fitted
+    return with_rewards(fitted, task)
 
 
 def _fit_states(demos: Demonstrations, task: Task) -> Demonstrations:

@@ -3,7 +3,7 @@ its spaces and names, what reset and step return."""
 
 import math
 import warnings
-from typing import Any
+from typing import Any, cast
 
 import gymnasium as gym
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from icrl.errors import InputError, InputWarning
 from icrl.tasks.factories import Env, blamed
 from icrl.tasks.options import name_list
+from icrl.tasks.task import RewardOf
 from icrl.types import FloatArray
 
 _ROW = np.float32
@@ -49,6 +50,24 @@ def names_of(env: Env, name: str) -> tuple[str, ...] | None:
     if given is None:
         return None
     return name_list(given, f"feature_names of {name}")
+
+
+def reward_function_of(env: Env, name: str) -> RewardOf | None:
+    """Its method `reward_of(observations, actions, next_observations)`, found as `feature_names`
+    is; None where there is none, or it is None."""
+    with blamed(f"reward_of of {name}"):
+        found = None
+        if env.has_wrapper_attr("reward_of"):
+            found = env.get_wrapper_attr("reward_of")
+    if found is None:
+        return None
+    if not callable(found):
+        raise InputError(
+            f"reward_of of {name} is {type(found).__name__}, expected a method "
+            "reward_of(observations [n, o], actions, next_observations [n, o]) that returns n "
+            "rewards: write it as one, or leave it out."
+        )
+    return cast(RewardOf, found)
 
 
 def first_observation(env: Env, answer: Any) -> FloatArray:

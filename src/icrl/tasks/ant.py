@@ -7,12 +7,14 @@ from gymnasium.vector import AutoresetMode
 
 from icrl.tasks import truth
 from icrl.tasks.mujoco_batch import (
+    Control,
     InitialState,
     MujocoBatchEnv,
     State,
     gymnasium_model,
     noisy_start,
     observe_all,
+    reward_of_all,
 )
 from icrl.tasks.mujoco_render import Camera, add_wall
 from icrl.tasks.task import Scenario, Task
@@ -25,6 +27,8 @@ OBSERVATION_NAMES = (
     *("x", "y", "z", "qw", "qx", "qy", "qz", *JOINTS),
     *("vx", "vy", "vz", "wx", "wy", "wz", *(f"v_{joint}" for joint in JOINTS)),
 )
+NUM_POSITIONS = 15
+"""The first of the observations; the others are velocities."""
 ACTION_NAMES = tuple(f"torque_{joint}" for joint in (*JOINTS[6:], *JOINTS[:6]))
 """The model's motors begin with the fourth leg."""
 
@@ -51,6 +55,12 @@ def break_two_legs(actions: FloatArray) -> FloatArray:
     # The model calls one of them front: both stand at x = −0.2, behind a body that looks along x.
     applied[:, 4:] = 0.0
     return applied
+
+
+def _control(broken: bool) -> Control | None:
+    if broken:
+        return break_two_legs
+    return None
 
 
 def turned(start: InitialState) -> InitialState:
@@ -90,7 +100,7 @@ def make_ant(
         observe=observe_all,
         reward=reward,
         initial_state=turned(start) if backwards else start,
-        control=break_two_legs if broken else None,
+        control=_control(broken),
         frame_skip=FRAME_SKIP,
         horizon=horizon,
         num_threads=num_threads,
@@ -154,6 +164,7 @@ def _scenario(
         action_names=ACTION_NAMES,
         horizon=HORIZON,
         description=description,
+        reward_of=reward_of_all(reward, NUM_POSITIONS, _control(broken)),
     )
     return Scenario(
         task=task, violates=truth.ant_wall, constraint="x <= -3 is forbidden", demos=demos

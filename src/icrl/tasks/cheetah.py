@@ -13,6 +13,7 @@ from icrl.tasks.mujoco_batch import (
     gymnasium_model,
     noisy_start,
     observe_all,
+    reward_of_all,
 )
 from icrl.tasks.mujoco_render import Camera, add_wall
 from icrl.tasks.task import Scenario, Task
@@ -35,6 +36,8 @@ OBSERVATION_NAMES = (
     "v_pitch",
     *(f"v_{joint}" for joint in JOINTS),
 )
+NUM_POSITIONS = 9
+"""The first of the observations; the others are velocities."""
 ACTION_NAMES = tuple(f"torque_{joint}" for joint in JOINTS)
 
 
@@ -114,6 +117,7 @@ def _scenario(name: str, description: str, pays: Reward, demos: str | None = Non
         action_names=ACTION_NAMES,
         horizon=HORIZON,
         description=description,
+        reward_of=reward_of_all(pays, NUM_POSITIONS),
     )
     return Scenario(
         task=task,

@@ -37,6 +37,16 @@ def observation_to_cell(observations: AnyArray) -> IntArray:
     return np.asarray(np.rint((observations[..., 0] + 1.0) * (NUM_CELLS - 1) / 2.0), np.int64)
 
 
+def coins_paid(cells: IntArray) -> FloatArray:
+    """3 for entering a cell that holds a coin, 0 for any other; [...] -> [...]."""
+    return np.asarray(np.isin(cells, COINS) * COIN_REWARD)
+
+
+def reward_of(observations: AnyArray, actions: AnyArray, next_observations: AnyArray) -> FloatArray:
+    """What the cell that is entered pays. [n, 1], [n], [n, 1] -> [n]."""
+    return coins_paid(observation_to_cell(np.asarray(next_observations, np.float64)))
+
+
 def cell_position(cell: int) -> tuple[int, int]:
     """(column, row) on the grid: cell 0 is the top left corner,
     numbers rise clockwise, row 0 is the top."""
@@ -60,7 +70,7 @@ class LapGridEnv(BatchedEnv):
         )
         self.cells: IntArray = np.zeros(num_envs, np.int64)
         # By cell, once: a look-up in every step instead of a search.
-        self._pays = np.isin(np.arange(NUM_CELLS), COINS)
+        self._pays = coins_paid(np.arange(NUM_CELLS))
 
     def start(self, indices: IntArray) -> None:
         """Every lap starts in cell 0."""
@@ -73,7 +83,7 @@ class LapGridEnv(BatchedEnv):
         """
         # A coin is never used up: that is what makes stepping off and on again the best there is.
         self.cells = (self.cells + MOVES[actions]) % NUM_CELLS
-        return self._pays[self.cells] * COIN_REWARD, np.zeros(self.num_envs, np.bool_), {}
+        return self._pays[self.cells], np.zeros(self.num_envs, np.bool_), {}
 
     def observations(self) -> AnyArray:
         """[E, 1]."""
@@ -210,6 +220,7 @@ def lap_grid() -> Scenario:
         action_names=ACTIONS,
         horizon=HORIZON,
         description="sail round a track of 40 cells; each coin entered pays 3",
+        reward_of=reward_of,
     )
     return Scenario(
         task=task,

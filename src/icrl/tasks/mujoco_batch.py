@@ -41,6 +41,7 @@ from mujoco.batch import Batch, SimulationError
 from icrl.errors import InputError
 from icrl.tasks.batched import BatchedEnv
 from icrl.tasks.mujoco_render import Camera, Decorate, SceneRenderer
+from icrl.tasks.task import RewardOf
 from icrl.types import AnyArray, BoolArray, FloatArray, IntArray
 
 UNSTABLE = [
@@ -282,6 +283,29 @@ def default_threads() -> int:
 def observe_all(state: State) -> FloatArray:
     """[E, nq + nv]: positions, then velocities."""
     return np.concatenate((state.qpos, state.qvel), axis=1, dtype=np.float32, casting="same_kind")
+
+
+def reward_of_all(reward: Reward, num_positions: int, control: Control | None = None) -> RewardOf:
+    """The same reward, asked about observations that `observe_all` made:
+    [n, nq + nv] before, actions [n, a], [n, nq + nv] after -> [n].
+
+    control: as the environment has it, which pays for what the motors do.
+    """
+
+    def state_of(observations: AnyArray) -> State:
+        # Physics is float64: the difference of two float32 places should lose no more.
+        rows = np.asarray(observations, np.float64)
+        return State(rows[:, :num_positions], rows[:, num_positions:], np.zeros((len(rows), 0)))
+
+    def reward_of(
+        observations: AnyArray, actions: AnyArray, next_observations: AnyArray
+    ) -> FloatArray:
+        applied: FloatArray = np.asarray(actions, np.float64)
+        if control is not None:
+            applied = control(applied)
+        return reward(state_of(observations), state_of(next_observations), applied)
+
+    return reward_of
 
 
 def noisy_start(model: Any, scale: float) -> InitialState:

@@ -6,18 +6,26 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
 from icrl.errors import InputError
-from icrl.tasks.answers import first_observation, names_of, space_of, step_result
+from icrl.tasks.answers import (
+    first_observation,
+    names_of,
+    reward_function_of,
+    space_of,
+    step_result,
+)
 from icrl.tasks.factories import RGB, Env, EnvFactory, FunctionEnv, blamed, find_factory
 from icrl.tasks.options import EnvOptions, env_options
 from icrl.tasks.own_envs import MakeOwnEnvs
 from icrl.tasks.patience import within
-from icrl.tasks.task import Task
+from icrl.tasks.task import RewardOf, Task
+from icrl.types import AnyArray
 
 SLOW_SECONDS = 1e-3
 """A step that takes longer is worth a process:
@@ -66,6 +74,9 @@ def _task(factory: EnvFactory, name: str, options: EnvOptions) -> Task:
         action_space = _action_space(env, name)
         horizon = _horizon(env, name, options.horizon)
         observation_names, action_names = _names(env, name, options.feature_names)
+        reward_of: RewardOf | None = None
+        if reward_function_of(env, name) is not None:
+            reward_of = OwnReward(factory, name, options.env_timeout)
         trial = f"a reset and {_TRIAL_STEPS} steps of {name} (seed 0)"
         with within(options.env_timeout, lambda: trial):
             seconds = _try_out(env, name)
@@ -96,7 +107,36 @@ def _task(factory: EnvFactory, name: str, options: EnvOptions) -> Task:
         description=f"own environment, {1000 * seconds:.2g} ms a step, {where}",
         one_hot=states is not None,
         first_state=0 if states is None else states.start,
+        reward_of=reward_of,
     )
+
+
+@dataclass(frozen=True)
+class OwnReward:
+    """`Task.reward_of` of a user's environment that has a method of that name."""
+
+    factory: EnvFactory
+    name: str
+    timeout: float | None
+    """Seconds that making one and asking it may take."""
+
+    def __call__(
+        self, observations: AnyArray, actions: AnyArray, next_observations: AnyArray
+    ) -> AnyArray:
+        """What a new environment says that the steps pay; it is closed afterwards."""
+        # A new one: that which was tried when the task was made is closed.
+        asked = f"making {self.name} and asking its reward_of about {len(observations)} steps"
+        with within(self.timeout, lambda: asked):
+            env = self.factory()
+            with _closed_after(env, self.name):
+                reward_of = reward_function_of(env, self.name)
+                if reward_of is None:
+                    raise InputError(
+                        f"{self.name} had a method reward_of when the task was made, and a new "
+                        "one has none: let every environment that it makes have it, or none."
+                    )
+                with blamed(f"reward_of of {self.name}"):
+                    return np.asarray(reward_of(observations, actions, next_observations))
 
 
 @contextmanager

@@ -37,6 +37,14 @@ def move(pose: FloatArray, actions: FloatArray) -> tuple[FloatArray, FloatArray]
     return np.stack((x, y, heading), axis=1), reward
 
 
+def reward_of(observations: AnyArray, actions: AnyArray, next_observations: AnyArray) -> FloatArray:
+    """The reward of `move`, which depends on (s, a) alone. [n, 4], [n, 2], [n, 4] -> [n]."""
+    x, y, cos_heading, sin_heading = np.asarray(observations, np.float64).T
+    pose = np.stack((x, y, np.arctan2(sin_heading, cos_heading)), axis=1)
+    _, reward = move(pose, np.asarray(actions, np.float64))
+    return reward
+
+
 class PointEnv(BatchedEnv):
     """E points; each starts at the origin, heading along x."""
 
@@ -121,6 +129,7 @@ def point() -> Scenario:
         action_names=ACTION_NAMES,
         horizon=HORIZON,
         description="A point on a plane, paid for moving clockwise around a circle of radius 10.",
+        reward_of=reward_of,
     )
     return Scenario(
         task=task, violates=truth.point_wall, constraint="x <= -3 is forbidden", demos="point.npz"

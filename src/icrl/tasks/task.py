@@ -12,6 +12,10 @@ from gymnasium.vector import VectorEnv
 from icrl.errors import InputError
 from icrl.types import AnyArray, BoolArray, Violation
 
+RewardOf = Callable[[AnyArray, AnyArray, AnyArray], AnyArray]
+"""r(s, a, s') of n steps: observations [n, o], actions [n, a] ([n] when discrete),
+next observations [n, o] -> rewards [n]."""
+
 
 def truth_unknown(observations: AnyArray, actions: AnyArray) -> BoolArray:
     """Stands where the true constraint would,
@@ -47,6 +51,9 @@ class Task:
     """The observation is one of o states, one-hot; logs may hold the state's number instead."""
     first_state: int = 0
     """The number of the first of these states: logs count as the environment does."""
+    reward_of: RewardOf | None = None
+    """What the environment pays, as a function of (s, a, s') alone: demonstrations without rewards
+    get them from it. None where the reward depends on more (the clock, a hidden state)."""
 
     @property
     def discrete(self) -> bool:

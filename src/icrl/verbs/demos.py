@@ -78,11 +78,13 @@ def check(arguments: list[str]) -> None:
     from rich.console import Console
 
     from icrl.demos.check import describe, render_report
-    from icrl.demos.fitting import fit_to_task
+    from icrl.demos.fitting import fit_if_possible
     from icrl.demos.formats import load_demos
 
     demos = load_demos(args.path, columns)
-    report = describe(demos if task is None else fit_to_task(demos, task), task)
+    if task is not None:
+        demos = fit_if_possible(demos, task)
+    report = describe(demos, task)
     Console().print(render_report(report))
     # The exit code tells scripts; the report was for people.
     if any(finding.fatal for finding in report.findings):

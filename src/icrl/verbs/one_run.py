@@ -30,6 +30,7 @@ def make_run(
 ) -> None:
     """Make the run, or go on with it, and show what came of it."""
     with span("import"):
+        from icrl.demos.rewards import HOW_COMPUTED
         from icrl.experiment.run.callbacks import Callbacks
         from icrl.experiment.run.display import LiveDisplay
         from icrl.experiment.run.one_run import check_run, run_learning
@@ -42,6 +43,8 @@ def make_run(
         title = f"constraint of {title}"
     elif not scenario.truth_known:
         say(console, describe_task(scenario.task))
+    if demos is not None and demos.rewards_computed:
+        say(console, HOW_COMPUTED)
     display = LiveDisplay(title, spec.config.steps, console)
     callbacks = Callbacks([display, *open_loggers(log, scenario, demos, console)])
     try:
