@@ -208,6 +208,13 @@ def test_a_suite_is_a_file(tmp_path):
     )
 
 
+def test_a_suite_of_logs_whose_files_are_episodes(tmp_path):
+    columns = 'columns = {observations = ["a"], actions = ["c"], episode = "none"}'
+    (tmp_path / "mine.toml").write_text(f"[[entries]]\nlabel='x'\ntask='lap-grid'\n{columns}\n")
+    (entry,) = read_suite(tmp_path / "mine.toml").entries
+    assert entry.columns == icrl.ColumnMapping(observations=("a",), actions=("c",), episode=None)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -42,10 +42,28 @@ def test_columns_and_own_environments_are_written_too(tmp_path):
         "--columns.episode",
         "None",
     ]
-    args = parse(["my_module:make", "--horizon", "30", *flags])
+    args = parse(["my_module:make", "--horizon", "30", "--env-timeout", "None", *flags])
+    assert (args.columns.episode, args.env.env_timeout) == (None, None)
     again = parse([f"--config={written(tmp_path, as_toml(args))}"])
-    assert (again.task, again.env.horizon) == ("my_module:make", 30)
-    assert (again.columns.observations, again.columns.actions) == (("a", "b"), ("c",))
+    assert again == replace(args, config_file=again.config_file)
+
+
+@pytest.mark.parametrize(
+    "name", ['"', "\\", "\n", "\x7f", "\x1b[31m", "\u6e29\u5ea6", "\U0001f600", "'''", "[x]"]
+)
+def test_names_of_any_letters_read_back_the_same(tmp_path, name):
+    flags = ["--columns.observations", name, "--columns.actions", "c", "--demos", name]
+    args = parse(["lap-grid", *flags])
+    again = parse([f"--config={written(tmp_path, as_toml(args))}"])
+    assert (again.columns.observations, again.demos) == ((name,), name)
+
+
+def test_a_column_that_is_not_there_is_said_by_a_word(tmp_path):
+    table = '[columns]\nobservations = ["a"]\nactions = ["c"]\nepisode = "none"\n'
+    assert parse(["--config", written(tmp_path, table)]).columns.episode is None
+    # JSON has a null: there it is somebody's name
+    write_json(tmp_path / "config.json", {"columns": {"episode": "none"}})
+    assert read_config(tmp_path).tables["columns"] == {"episode": "none"}
 
 
 def test_a_file_changes_the_preset_and_flags_change_the_file(tmp_path):

@@ -14,7 +14,13 @@ from typing import Any, TypeVar
 from icrl.config import LearnConfig
 from icrl.errors import InputError, unknown_name
 from icrl.experiment.directory.gone import without_gone
-from icrl.experiment.directory.parsing import NONE, changed, known_names, parse_as
+from icrl.experiment.directory.parsing import (
+    NONE,
+    changed,
+    known_names,
+    parse_as,
+    without_none,
+)
 from icrl.experiment.directory.run_directory import CONFIG
 from icrl.files import MOST_JSON_BYTES, read_bytes
 from icrl.json_files import read_json
@@ -59,7 +65,7 @@ def read_config(path: Path) -> ConfigFile:
         path = path / CONFIG
     expected = f"settings in TOML, or a run's {CONFIG}"
     if path.suffix != ".json":
-        return read_toml(path, expected, _sorted_out)
+        return read_toml(path, expected, _sorted_out_toml)
     if not path.exists():
         raise InputError(f"{path}: there is no such file: expected {expected}.")
     content = read_json(path)
@@ -101,6 +107,12 @@ def _toml(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: cannot be read as TOML: it is nested too deeply") from error
     except (ValueError, OSError) as error:
         raise InputError(f"{path}: cannot be read as TOML: {error}") from error
+
+
+def _sorted_out_toml(content: dict[str, Any]) -> ConfigFile:
+    if "columns" in content:
+        content = {**content, "columns": without_none(content["columns"])}
+    return _sorted_out(content)
 
 
 def _sorted_out(content: dict[str, Any]) -> ConfigFile:
@@ -156,9 +168,9 @@ def _table_lines(table: Any, prefix: str) -> list[str]:
 def _dict_lines(tables: dict[str, dict[str, Any]]) -> list[str]:
     lines = []
     for name, table in tables.items():
-        said = [f"{key} = {_value(value)}" for key, value in table.items() if value is not None]
-        if said:
-            lines += ["", f"[{name}]", *said]
+        # None too: of some it is not what a file that leaves them out means.
+        said = [f"{key} = {_value(value)}" for key, value in table.items()]
+        lines += ["", f"[{name}]", *said]
     return lines
 
 
@@ -172,4 +184,17 @@ def _value(value: Any) -> str:
     if isinstance(value, float):
         # repr reads back to the same bits, and writes 1e-05 as TOML does.
         return repr(value)
-    return json.dumps(value)  # strings, whole numbers and booleans are the same in TOML
+    if isinstance(value, str):
+        return _text(value)
+    return json.dumps(value)  # whole numbers and booleans are the same in TOML
+
+
+def _text(value: str) -> str:
+    """In quotes, plain ASCII. JSON's way but for what TOML refuses: halves of a character, DEL."""
+    parts = []
+    for character in value:
+        if ord(character) >= 0x7F:
+            parts.append(f"\\U{ord(character):08x}")
+        else:
+            parts.append(json.dumps(character)[1:-1])
+    return f'"{"".join(parts)}"'

@@ -64,6 +64,17 @@ def changed(base: Any, said: Any, where: str = "") -> Any:
     return dataclasses.replace(base, **values)
 
 
+def without_none(table: Any) -> Any:
+    """A table of TOML with None for "none", also where text is expected: TOML has no null."""
+    if not isinstance(table, dict):
+        return table
+    said: dict[str, Any] = dict(table)
+    for name, value in table.items():
+        if value == NONE:
+            said[name] = None
+    return said
+
+
 def dotted_names(kind: type, prefix: str = "") -> list[str]:
     """Names of all settings: ["steps", ..., "forward.learning_rate", ...]."""
     found = []

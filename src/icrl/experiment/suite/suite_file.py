@@ -21,7 +21,7 @@ from icrl.config import LearnConfig
 from icrl.demos.formats_table import ColumnMapping
 from icrl.errors import InputError, unknown_name
 from icrl.experiment.directory.config_file import read_toml
-from icrl.experiment.directory.parsing import changed, parse_as
+from icrl.experiment.directory.parsing import changed, parse_as, without_none
 from icrl.experiment.suite.suite import Entry, Suite, unchanged
 from icrl.tasks.options import EnvOptions
 
@@ -95,7 +95,7 @@ def _entry(row: dict[str, Any], defaults: dict[str, Any], number: int) -> Entry:
         change = partial(_change, settings)
     columns = None
     if "columns" in row:
-        columns = parse_as(ColumnMapping, row["columns"], f"{where}: columns")
+        columns = parse_as(ColumnMapping, without_none(row["columns"]), f"{where}: columns")
     env = parse_as(EnvOptions, row.get("env", {}), f"{where}: env")
     return Entry(**{**defaults, **plain, "change": change, "columns": columns, "env": env})
 
