@@ -1,13 +1,14 @@
 """The report's table: numbers by hand, refusals, and the files of a whole report."""
 
 import json
+import shlex
 
 import pytest
 from report_runs import write_run
 
 from icrl.errors import InputError
 from icrl.report.page import write_report
-from icrl.report.records import read_groups
+from icrl.report.records import read_commands, read_groups
 from icrl.report.table import markdown_table, notes
 
 
@@ -151,6 +152,8 @@ def test_what_cannot_be_compared_is_refused(runs, tmp_path):
     write_run(tmp_path / "old", "icrl", 9, [0.0], [0.0], mujoco="3.3.0")
     with pytest.raises(InputError, match=r"different versions of MuJoCo \(3.3.0, 4.0.0\)"):
         read_groups([runs, tmp_path / "old"])
+    with pytest.raises(InputError, match="no directory was named"):
+        read_groups([])
     with pytest.raises(InputError, match="none of the 1 runs"):
         read_groups([runs / "nominal-seed0"])
     (tmp_path / "empty").mkdir()
@@ -158,3 +161,18 @@ def test_what_cannot_be_compared_is_refused(runs, tmp_path):
         read_groups([tmp_path / "empty"])
     with pytest.raises(InputError, match="not a directory"):
         read_groups([tmp_path / "missing"])
+
+
+def test_runs_that_no_suite_made_have_the_command_that_makes_them_again(tmp_path):
+    name = "a name; rm -rf"
+    directory = write_run(tmp_path / name, "icrl", 3, [0.0], [0.0])
+    (line,) = read_commands([tmp_path / name])
+    assert shlex.split(line) == ["icrl", "learn", "lap-grid", "--config", str(directory)]
+    assert read_commands([directory]) == [line]
+    config = json.loads((directory / "config.json").read_text())
+    (directory / "config.json").write_text(json.dumps(config | {"method": "mine:method"}))
+    assert read_commands([directory])[0].endswith(" --method mine:method")
+    (directory / "config.json").write_text(json.dumps(config | {"constraint": "runs/x"}))
+    assert read_commands([directory])[0].startswith(
+        "icrl transfer lap-grid --constraint runs/x --method icrl --preset default --seed 3"
+    )

@@ -163,12 +163,15 @@ def test_names_are_text_and_nothing_else(tmp_path):
     assert set(names) == {IMAGE, "action"}
     assert any(seen in words for words in reader.words)
     markdown = (tmp_path / "out" / "table.md").read_text()
-    assert "<script" not in markdown
+    shown, commands = markdown.split("Made by:\n")  # these are code, between fences
+    assert "<script" not in shown
     assert "\x1b" not in markdown
     rows = [line for line in markdown.splitlines() if "hacked" in line and line.startswith("|")]
     # a pipe of a name ends no cell: methods have 11 columns, seeds 8
     assert sorted(len(re.findall(r"(?<!\\)\|", row)) for row in rows) == [9, 12]
-    assert f"````\nicrl report '{IMAGE}' ```\n````" in markdown  # nothing ends the block early
+    assert commands.startswith("\n````\nicrl learn ")
+    assert commands.endswith(f"\nicrl report '{IMAGE}' ```\n````\n")
+    assert commands.count("````") == 2  # nothing ends the block early
 
 
 def test_markup_is_only_what_was_made_as_such():
@@ -207,6 +210,7 @@ def test_a_run_has_a_page_of_its_own_also_where_nobody_knows_the_truth(tmp_path)
     reader, data = read(path)
     assert path.name == "report.html"
     assert "icrl: icrl on lap-grid, seed 0" in reader.words
+    assert f"icrl learn lap-grid --config {tmp_path / 'run'}" in reader.words
     assert len(data["tasks"][0]["constraints"]) == 1
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())
     write_json(

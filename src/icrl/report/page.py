@@ -58,14 +58,12 @@ def write_report(directories: Sequence[Path], out: Path, command: str) -> list[P
     return [*written, out / TABLE, write_page(out / PAGE, title, reports, commands)]
 
 
-def write_run_page(directory: Path, commands: Sequence[str] = ()) -> Path:
+def write_run_page(directory: Path) -> Path:
     """`report.html` of one finished run, beside its files."""
     reports = judge_tasks(read_groups([directory]))
     (run,) = (run for group in reports[0].groups for run in group.runs)
     title = f"icrl: {run.config.get('method')} on {run.task}, seed {run.seed}"
-    return write_page(
-        directory / RUN_PAGE, title, reports, [*read_commands([directory]), *commands]
-    )
+    return write_page(directory / RUN_PAGE, title, reports, read_commands([directory]))
 
 
 def draw_task(report: TaskReport, out: Path) -> list[Path]:

@@ -1,6 +1,7 @@
 """Run directories as a report sees them: read once, grouped by task and label, in a fixed order."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from icrl.experiment.suite.making import COMMAND
 from icrl.files import MOST_JSON_BYTES, read_bytes
 from icrl.report.looks import default_label, rank, written
 from icrl.types import FloatArray
+from icrl.versions import PACKAGE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +102,8 @@ class Group:
 
 def read_groups(directories: Sequence[Path]) -> list[Group]:
     """All runs in the directories (themselves runs, or directories of runs), by task and label."""
+    if not directories:
+        raise InputError("no directory was named: give run directories, or directories of them.")
     runs = [_read(path) for directory in directories for path in _run_paths(directory)]
     if not any(run.scores is not None for run in runs):
         raise InputError(
@@ -137,15 +141,32 @@ def steps_planned(run: RunRecord) -> int:
 
 
 def read_commands(directories: Sequence[Path]) -> list[str]:
-    """The commands that made the runs, where they were recorded."""
-    paths = [
-        path
-        for directory in directories
+    """The commands that made the runs, where they were recorded; else what makes them again."""
+    lines = []
+    for directory in directories:
         # A suite records its command beside its runs, and one of them may be given by itself.
-        for path in (directory / COMMAND, directory.parent / COMMAND)
-    ]
-    lines = [line for path in paths if path.is_file() for line in _text(path).splitlines()]
+        paths = [path / COMMAND for path in (directory, directory.parent)]
+        recorded = [line for path in paths if path.is_file() for line in _text(path).splitlines()]
+        if recorded:
+            lines += recorded
+        else:
+            lines += [_command_again(path) for path in _run_paths(directory)]
     return list(dict.fromkeys(lines))
+
+
+def _command_again(path: Path) -> str:
+    """The task is named: one that only a file names, `module:function`, would not be executed."""
+    config = RunDirectory(path).config()
+    task = str(config.get("task"))
+    method = str(config.get("method"))
+    if config.get("constraint") is None:
+        words = ["learn", task, "--config", str(path)]
+        if ":" in method:
+            words += ["--method", method]
+        return shlex.join([PACKAGE, *words])
+    words = ["transfer", task, "--constraint", str(config["constraint"]), "--method", method]
+    words += ["--preset", str(config.get("preset")), "--seed", str(config.get("seed"))]
+    return f"{shlex.join([PACKAGE, *words])}  # and the settings that differ from the preset"
 
 
 def _text(path: Path) -> str:
