@@ -1,6 +1,7 @@
 """Words of others are letters wherever they are shown: on a terminal, in Markdown, in a figure."""
 
 import io
+import shlex
 import warnings
 
 import numpy as np
@@ -22,7 +23,7 @@ from icrl.report.explain_picture import draw_reading
 from icrl.report.records import Group
 from icrl.tasks.task import Scenario, Task
 from icrl.types import Trajectories
-from icrl.words import from_markdown, in_markdown, one_line, printable, say, shown
+from icrl.words import from_markdown, in_markdown, one_line, printable, quoted, say, shown
 from small_runs import TINY_FLAGS
 
 ESCAPE = "\x1b[2J\x1b]0;owned\x07"
@@ -172,3 +173,8 @@ def test_an_error_carries_no_escapes_to_the_terminal(capsys):
     said = capsys.readouterr().err
     assert "\x1b" not in said
     assert "\\x1b[2J" in said
+
+
+def test_a_name_in_a_command_is_one_word_of_it():
+    assert quoted("runs/x") == "runs/x"
+    assert shlex.split(f"icrl render {quoted('a b; <c>')}") == ["icrl", "render", "a b; <c>"]

@@ -8,6 +8,7 @@ matplotlib reads `$` as mathematics (that one is turned off where figures are ma
 
 import html
 import re
+import shlex
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,11 @@ def _spelt(letter: str) -> str:
 def one_line(text: object) -> str:
     """`printable`, with line ends and tabs spelt out too: for names."""
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def quoted(name: object) -> str:
+    """A name as a word of a command that people copy: in quotes where a shell needs them."""
+    return shlex.quote(str(name))
 
 
 def in_markdown(text: object) -> str:

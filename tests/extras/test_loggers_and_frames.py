@@ -11,6 +11,7 @@ import icrl
 from icrl.cli import main
 from icrl.errors import InputError
 from icrl.experiment.directory.run_directory import RunDirectory
+from icrl.words import from_markdown
 
 FLAGS = [
     "--steps=1824",
@@ -55,7 +56,10 @@ def test_tensorboards_own_reader_finds_every_key(run):
     metrics = run.metrics()
     for line in metrics:
         for name, value in line.items():
-            if isinstance(value, str):  # words are in metrics.jsonl alone
+            if isinstance(value, str | list):  # as text, which is Markdown there
+                texts = {event.step: event.tensor_proto for event in found.Tensors(name)}
+                said = from_markdown(texts[line["steps"]].string_val[0].decode())
+                assert said == (value if isinstance(value, str) else json.dumps(value))
                 continue
             events = {event.step: event.value for event in found.Scalars(name)}
             assert events[line["steps"]] == pytest.approx(float(value), rel=1e-6)

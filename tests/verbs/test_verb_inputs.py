@@ -1,10 +1,12 @@
 """What verbs share: counts that make sense, folders, columns, last words."""
 
+import sys
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
+from icrl.cli import main
 from icrl.errors import InputError
 from icrl.experiment.run.loggers import CsvLogger, Guarded, make_logger
 from icrl.tasks.lap_grid import lap_grid
@@ -69,3 +71,15 @@ def test_an_interrupted_run_says_what_there_is_and_how_to_go_on(tmp_path):
     assert f"{tmp_path} holds all of it up to round 2" in said
     assert said.endswith(f"To go on: icrl learn --resume {tmp_path}")
     assert "holds the configuration only" in how_far(tmp_path, 0, 5)
+
+
+def test_a_sweep_without_its_package_names_the_extra_and_writes_nothing(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    (tmp_path / "space.toml").write_text("scouts = {choices = [1, 3]}\n")
+    words = ["--space", str(tmp_path / "space.toml"), "--out", str(tmp_path / "out")]
+    with pytest.raises(SystemExit):
+        main(["sweep", "lap-grid", *words])
+    assert "icrl sweep needs the extra 'sweep'" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

@@ -18,7 +18,7 @@ from icrl.report.constraint_picture import draw_constraint
 from icrl.tasks.task import Scenario, Task
 from icrl.trajectories import select
 from icrl.types import Scores, Trajectories
-from icrl.words import say
+from icrl.words import quoted, say
 
 
 def write_pictures(
@@ -95,7 +95,7 @@ def _print_without_truth(
     say(
         console,
         "The true constraint is not known here. How far to trust what was learned: icrl evaluate "
-        f"{directory}{named}",
+        f"{quoted(directory)}{named}",
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from icrl.spans import span
 from icrl.verbs.loggers import open_loggers
-from icrl.words import say
+from icrl.words import quoted, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -85,4 +85,4 @@ def how_far(directory: Path, rounds_done: int, rounds: int) -> str:
 def _how_to_go_on(directory: Path) -> str:
     if not directory.exists():
         return "The same command starts it."
-    return f"To go on: icrl learn --resume {directory}"
+    return f"To go on: icrl learn --resume {quoted(directory)}"

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,9 +10,10 @@ from icrl.api.running import run
 from icrl.errors import InputError
 from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.experiment.run.callbacks import Callback, Callbacks, StopRun
-from icrl.experiment.run.loggers import CsvLogger, Guarded, make_logger
+from icrl.experiment.run.loggers import CsvLogger, Guarded, TensorBoardLogger, make_logger
 from icrl.experiment.run.one_run import run_learning
 from icrl.tasks.lap_grid import lap_grid
+from icrl.words import from_markdown
 from small_runs import TINY, lap_demos, tiny_spec
 
 
@@ -142,3 +144,29 @@ def test_in_python_a_run_returns_what_it_made(tmp_path):
     assert 0 < result.constraint.feasibility([[0.0]], [1])[0] < 1
     nominal = run("lap-grid", tmp_path / "nominal", method="nominal", config=TINY, episodes=3)
     assert nominal.constraint is None
+
+
+def test_tensorboard_gets_words_and_lists_as_text():
+    """Its package is an extra: here its messages are dictionaries (tests/extras reads files)."""
+    proto = SimpleNamespace(
+        Event=dict,
+        TensorProto=dict,
+        Summary=type("Summary", (dict,), {"Value": dict}),
+        SummaryMetadata=type("SummaryMetadata", (dict,), {"PluginData": dict}),
+    )
+    logger = object.__new__(TensorBoardLogger)
+    logger.protos = (proto, proto, proto)
+    logger.picture = lambda snapshot: None
+    events = []
+    logger.writer = SimpleNamespace(add_event=events.append, flush=lambda: None)
+    metrics = {"a": 1.5, "why": "a rule over <x>", "rivals": [["x", 0.9]], "nothing": None}
+    logger.on_round(SimpleNamespace(steps=70), metrics)
+    (event,) = events
+    found = {value["tag"]: value for value in event["summary"]["value"]}
+    assert event["step"] == 70
+    assert set(found) == {"a", "why", "rivals"}
+    assert found["a"]["simple_value"] == 1.5
+    (text,) = found["why"]["tensor"]["string_val"]
+    assert text == b"a rule over &lt;x&gt;"
+    (text,) = found["rivals"]["tensor"]["string_val"]
+    assert from_markdown(text.decode()) == '[["x", 0.9]]'

@@ -104,3 +104,10 @@ def test_numbers_that_are_not_finite_are_shown_not_hidden():
     page = io.StringIO()
     shown(Console(file=page, width=200), {**METRICS, "constraint/kl_old_new": float(np.nan)})
     assert "KL o→n nan" in page.getvalue()
+
+
+def test_more_rounds_than_were_guessed_are_no_fraction_above_one():
+    page = io.StringIO()
+    with LiveDisplay("icrl on lap-grid, seed 0", 3000, Console(file=page)) as display:
+        display.on_round(snapshot(5, 5, 6000), METRICS)
+    assert "round 6/6" in page.getvalue()

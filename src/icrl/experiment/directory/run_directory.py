@@ -22,6 +22,7 @@ from icrl.json_files import parse_json, read_json, to_json, write_json
 from icrl.types import Scores
 from icrl.versions import library_versions
 from icrl.visited import VISITED
+from icrl.words import quoted
 
 CONFIG, METRICS, SCORES, POLICY, CONSTRAINT = (
     "config.json", "metrics.jsonl", "scores.json", "policy.safetensors", "constraint",
@@ -121,7 +122,7 @@ class RunDirectory:
         if begun:
             what = "a run"
         if begun and not self.finished:
-            advice += f" To go on with it: icrl learn --resume {self.path}"
+            advice += f" To go on with it: icrl learn --resume {quoted(self.path)}"
         raise InputError(f"{self.path} already holds {what}: nothing was overwritten. {advice}")
 
     def spec(self) -> RunSpec:

@@ -172,8 +172,10 @@ def _row(snapshot: Snapshot, metrics: dict[str, Any]) -> tuple[str, ...]:
             return format(metrics[name], form)
         return "-"
 
+    # How many there will be is a guess where rounds have different lengths.
+    rounds = max(snapshot.number + 1, snapshot.rounds)
     return (
-        f"{snapshot.number + 1}/{snapshot.rounds}",
+        f"{snapshot.number + 1}/{rounds}",
         f"{snapshot.steps:,}",
         f"{snapshot.steps / max(metrics['seconds'], 1e-9):,.0f}",
         value("agent/return", ".1f"),

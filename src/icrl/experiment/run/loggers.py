@@ -1,9 +1,9 @@
 """Loggers for the tools that people have: CSV, TensorBoard, Weights & Biases. Each is a callback of
 a run.
 
-All log the numbers of `metrics.jsonl` by environment steps, the settings, ζ's picture of each round
-(where one can be drawn) and the final scores. A logger that fails says so once and is switched off;
-the run goes on.
+All log what `metrics.jsonl` holds, by environment steps; TensorBoard and W&B also the settings, ζ's
+picture of each round (where one can be drawn) and the final scores. A logger that fails says so
+once and is switched off; the run goes on.
 """
 
 import csv
@@ -23,6 +23,7 @@ from icrl.methods.learners import Snapshot
 from icrl.rounds import Progress
 from icrl.types import Scores
 from icrl.versions import PACKAGE
+from icrl.words import in_markdown
 
 Picture = Callable[[Snapshot], bytes | None]
 """ζ after a round as PNG; None: there is none to draw."""
@@ -137,26 +138,21 @@ class TensorBoardLogger(Callback):
     def on_start(self, started: Started) -> None:
         """The settings, as text."""
         self.writer = self.make_writer(str(started.directory / TENSORBOARD))
-        _, summary, tensor = self.protos
         # TensorBoard shows text as Markdown, in which four spaces begin a block of code.
         text = "\n".join(
             ["    " + line for line in json.dumps(to_json(started.config), indent=2).splitlines()]
         )
-        plugin = summary.SummaryMetadata.PluginData(plugin_name="text")
-        dtype_string = 7  # DT_STRING of TensorFlow's types.proto
-        value = tensor.TensorProto(dtype=dtype_string, string_val=[text.encode()])
-        self._add(
-            [
-                summary.Summary.Value(
-                    tag="config", metadata=summary.SummaryMetadata(plugin_data=plugin), tensor=value
-                )
-            ]
-        )
+        self._add([self._text("config", text)])
 
     def on_round(self, snapshot: Snapshot, metrics: dict[str, Any]) -> None:
-        """Every number, and ζ's picture."""
+        """Every number, words and lists (why ζ moved, rivals) as text, and ζ's picture."""
         self.steps = snapshot.steps
         values = self._scalars(metrics)
+        for name, value in to_json(metrics).items():
+            if isinstance(value, str):
+                values.append(self._text(name, in_markdown(value)))
+            elif isinstance(value, list):
+                values.append(self._text(name, in_markdown(json.dumps(value))))
         picture = self.picture(snapshot)
         if picture is not None:
             _, summary, _ = self.protos
@@ -177,9 +173,18 @@ class TensorBoardLogger(Callback):
         return [
             summary.Summary.Value(tag=name, simple_value=float(value))
             for name, value in numbers.items()
-            # Words and lists (why ζ moved, rivals) have no place in a chart.
             if isinstance(value, int | float)
         ]
+
+    def _text(self, name: str, text: str) -> Any:
+        _, summary, tensor = self.protos
+        plugin = summary.SummaryMetadata.PluginData(plugin_name="text")
+        dtype_string = 7  # DT_STRING of TensorFlow's types.proto
+        return summary.Summary.Value(
+            tag=name,
+            metadata=summary.SummaryMetadata(plugin_data=plugin),
+            tensor=tensor.TensorProto(dtype=dtype_string, string_val=[text.encode()]),
+        )
 
     def _add(self, values: Sequence[Any]) -> None:
         event, summary, _ = self.protos

@@ -81,14 +81,19 @@ class Sweep:
     """Of the runs of a trial: first_seed, first_seed + 1, ..."""
 
 
-def open_study(directory: Path, seed: int = 0) -> Any:
-    """The study in a sweep's directory, made if there is none; needs the extra 'sweep'."""
+def _optuna() -> Any:
     try:
         import optuna
     except ImportError as error:
         raise InputError(
             f"icrl sweep needs the extra 'sweep' ({error}): pip install 'icrl[sweep]'."
         ) from error
+    return optuna
+
+
+def open_study(directory: Path, seed: int = 0) -> Any:
+    """The study in a sweep's directory, made if there is none; needs the extra 'sweep'."""
+    optuna = _optuna()
     # what ends a trial is told by us, without a traceback
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     # two that make the tables at once would fail
@@ -121,8 +126,8 @@ def open_study(directory: Path, seed: int = 0) -> Any:
 
 def run_sweep(sweep: Sweep, demos: Demonstrations, say: Say) -> Any:
     """Make trials until as many are done as are wanted; returns the study."""
-    import optuna
-
+    # Asked for before anything is written.
+    optuna = _optuna()
     make_folder(sweep.directory)
     _remember(sweep)
     _split_demos(sweep.directory, demos)

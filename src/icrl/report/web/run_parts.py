@@ -13,6 +13,7 @@ from icrl.report.explain_summary import interval_lines, rival_lines, rule_lines,
 from icrl.report.records import Group, RunRecord
 from icrl.report.web.constraint import View
 from icrl.report.web.markup import Html, element, joined
+from icrl.words import quoted
 
 _PICTURES = {"policy.webp": "image/webp", "policy.gif": "image/gif"}
 _MOST_BYTES = 3_000_000
@@ -72,7 +73,9 @@ class Animations:
                 element("code", run.name),
             )
         return element(
-            "p", "No animation yet. Make one with ", element("code", f"icrl render {run.directory}")
+            "p",
+            "No animation yet. Make one with ",
+            element("code", f"icrl render {quoted(run.directory)}"),
         )
 
 
@@ -129,7 +132,7 @@ def _verdict(run: RunRecord) -> Html:
     heading = element("h5", "How far to trust it (without the truth)")
     trust: dict[str, Any] = run.evaluation.get("trust", {})
     if "verdict" not in trust:
-        command = element("code", f"icrl evaluate {run.directory}")
+        command = element("code", f"icrl evaluate {quoted(run.directory)}")
         return joined(
             [heading, element("p", "Not judged yet: ", command, " does, and adds it here.")]
         )
