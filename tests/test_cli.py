@@ -181,6 +181,10 @@ def test_a_run_cut_short_says_that_its_score_may_say_little(tmp_path, capsys):
     assert f"Open {tmp_path / 'run' / 'report.html'} in a browser" in said
     main(["evaluate", str(tmp_path / "run"), "--episodes", "2"])
     assert "playing 2 episodes ..." in capsys.readouterr().out
+    words = ["--constraint", str(tmp_path / "run"), "--out", str(tmp_path / "other")]
+    flags = [flag for flag in TINY_FLAGS if flag.startswith(("--forward", "--num", "--episodes"))]
+    main(["transfer", "lap-grid", "--steps", "1824", *words, *flags])
+    assert "This run had 1,824 of the 120,000 steps of its preset" in capsys.readouterr().out
 
 
 def test_a_page_that_cannot_be_written_does_not_spoil_the_run(tmp_path, capsys, monkeypatch):

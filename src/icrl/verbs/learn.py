@@ -18,7 +18,7 @@ from icrl.runtime import configure_jax
 from icrl.tasks.options import EnvOptions
 from icrl.verbs.inputs import Columns, as_folder, find_demos, find_scenario
 from icrl.verbs.loggers import LoggerName
-from icrl.verbs.one_run import make_run, write_page
+from icrl.verbs.one_run import make_run, say_if_cut_short, write_page
 from icrl.words import say
 
 
@@ -94,14 +94,8 @@ def run(arguments: list[str]) -> None:
     )
     console = Console()
     make_run(spec, scenario, demos, directory, console, args.log)
-    # A bad score of a run cut short is no result, and nobody who tries --steps 20000 knows that.
     planned = preset(args.preset, args.task, args.method).steps
-    if args.config.steps < planned:
-        said = (
-            f"This run had {args.config.steps:,} of the {planned:,} steps of its preset: the agent "
-            "may not be trained out, and its scores may say little."
-        )
-        say(console, said, "yellow")
+    say_if_cut_short(args.config.steps, planned, console)
     write_page(directory, scenario, console)
 
 

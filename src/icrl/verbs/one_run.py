@@ -62,6 +62,16 @@ def make_run(
         say(console, f"Look at {picture}")
 
 
+def say_if_cut_short(steps: int, planned: int, console: "Console") -> None:
+    """A bad score of a run cut short is no result: who tries --steps 20000 cannot know that."""
+    if steps < planned:
+        said = (
+            f"This run had {steps:,} of the {planned:,} steps of its preset: the agent may not be "
+            "trained out, and its scores may say little."
+        )
+        say(console, said, "yellow")
+
+
 def write_page(directory: Path, scenario: "Scenario", console: "Console") -> None:
     """The page of a run that is over."""
     from icrl.report.kept import write_run_page

@@ -15,7 +15,7 @@ from icrl.runtime import configure_jax
 from icrl.tasks.options import EnvOptions
 from icrl.verbs.inputs import Columns, as_folder, find_scenario
 from icrl.verbs.loggers import LoggerName
-from icrl.verbs.one_run import make_run, write_page
+from icrl.verbs.one_run import make_run, say_if_cut_short, write_page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +100,8 @@ def run(arguments: list[str]) -> None:
     console = Console()
     # A transfer has no --resume of its own: the same command goes on.
     make_run(spec, scenario, demos, directory, console, args.log, constraint, resume=True)
+    planned = forward_alone(preset(args.preset, args.task, method)).steps
+    say_if_cut_short(args.steps, planned, console)
     write_page(directory, scenario, console)
 
 
