@@ -35,7 +35,12 @@ BODIES = ("half-cheetah-wall", "ant-wall")
 EPISODES = 100
 STEPS = {"half-cheetah-wall": 960_000, "ant-wall": 960_000}
 """Most steps of one agent; a quarter of a run's for the bodies."""
-OTHERS = 400_000
+OTHERS = {"helped": 400_000, "empty": 400_000, "alone": 1_000_000}
+"""On all other worlds, by mode."""
+PATIENCE = 400_000
+"""Steps after which an agent that has not become better is not trained further."""
+MEASURED = 40
+"""Episodes that say whether an agent is done: of ten, one start too hard or too easy decides."""
 
 
 def main() -> None:
@@ -102,7 +107,7 @@ def make_cell(world: str, mode: str, seed: int, changes: tuple[str, ...]) -> dic
     scenario, demos = world_of(world)
     task = scenario.task
     config = changed(default(task.name).forward, changes)
-    budget = STEPS.get(world, OTHERS)
+    budget = STEPS.get(world, OTHERS.get(mode, 0))
     started = time.perf_counter()
 
     def true_cost(observations: Any, actions: Any) -> Any:
@@ -129,7 +134,10 @@ def make_cell(world: str, mode: str, seed: int, changes: tuple[str, ...]) -> dic
             told = measure(samples, true_cost)
             curve.append((training.steps, told.mean_return, told.forbidden))
 
-        out = train_out(key, task, cost, config, budget, goal, helped, on_piece=on_piece)
+        out = train_out(
+            key, task, cost, config, budget, goal, helped,
+            num_samples=MEASURED, patience=PATIENCE, on_piece=on_piece,
+        )  # fmt: skip
         agent, steps = out.agent, out.steps
         good = [
             s

@@ -1,6 +1,7 @@
 """Moving ζ our way: from all evidence so far to the rule that explains it, and to the artefact."""
 
 import dataclasses
+from functools import partial
 from typing import Any
 
 import jax
@@ -11,11 +12,12 @@ from icrl.config import LearnConfig
 from icrl.constraint.found import region_constraint
 from icrl.constraint.learned import LearnedConstraint
 from icrl.demos.dataset import Demonstrations
-from icrl.evidence.gathered import strength_of, weights_of
+from icrl.evidence.expected import Expected
+from icrl.evidence.gathered import add, strength_of, weights_of
 from icrl.rounds import Phase
 from icrl.search.axes import make_axes
 from icrl.search.question import values_of
-from icrl.search.rule import Finding, Problem, Rule, find_rule
+from icrl.search.rule import Finding, Kept, Problem, Rule, find_rule
 from icrl.spans import span
 from icrl.state import LearnState
 from icrl.tasks.task import Task
@@ -99,7 +101,7 @@ class Finder:
         weights = weights_of(evidence, state.expected)
         kept_under = None
         if asked.agents:
-            kept_under = asked.kept_under
+            kept_under = partial(self._kept, asked, state.expected)
         return Problem(
             axes=self.axes,
             shown=self.shown,
@@ -110,6 +112,15 @@ class Finder:
             newest=np.asarray(evidence.generations == evidence.generations.max()),
             kept_under=kept_under,
             chance=values_of(self.axes, state.chance, self.task.discrete),
+        )
+
+    def _kept(self, asked: Asked, expected: Expected, rule: Rule) -> Kept:
+        """What agents keep under a rule, as the search sees it."""
+        tried = asked.kept_under(rule)
+        return Kept(
+            share=tried.kept,
+            ways=values_of(self.axes, tried.permitted, self.task.discrete),
+            weights=weights_of(add(None, tried.permitted, 0), expected),
         )
 
     def constraint_of(self, state: LearnState) -> LearnedConstraint:

@@ -1,9 +1,13 @@
 """Training that knows when it is done: schedules, measurements, goals."""
 
+import dataclasses
+
+import jax
 import numpy as np
 import pytest
 
 import worlds
+from icrl.agent import training as training_module
 from icrl.agent.state import init_agent
 from icrl.agent.training import (
     Goal,
@@ -15,6 +19,7 @@ from icrl.agent.training import (
     measure,
     pace_of,
     start_training,
+    train_out,
 )
 from icrl.config import TerminateConfig
 from icrl.trajectories import cut
@@ -121,3 +126,28 @@ def test_the_goal_is_the_mean_less_its_standard_error():
 
 def test_a_training_without_demonstrations_is_no_clone():
     assert not start_training(np.random.default_rng(0), worlds.push_reward(), CONFIG).cloned
+
+
+@pytest.mark.parametrize(
+    ("patience", "returns", "ends"),
+    [
+        (None, (0.0,), 320),
+        (96, (0.0,), 128),  # the first measurement is its best, after 32 steps
+        (96, (0.0, 1.0, 2.0, 3.0), 224),  # better until 128
+    ],
+)
+def test_an_agent_that_gets_no_better_is_trained_no_further(monkeypatch, patience, returns, ends):
+    told = iter([*returns, *[returns[-1]] * 20])
+    monkeypatch.setattr(training_module, "measure", lambda *_: Measurement(next(told), 0.0))
+    trained = train_out(
+        jax.random.key(0),
+        worlds.push_reward(),
+        None,
+        dataclasses.replace(CONFIG, steps=32),
+        320,
+        Goal(np.inf),
+        num_samples=2,
+        patience=patience,
+    )
+    assert trained.steps == ends
+    assert not trained.met_goal

@@ -5,9 +5,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from icrl.search import rule as rule_module
 from icrl.search.axes import Axis
-from icrl.search.question import Values
-from icrl.search.rule import Problem, depths_of, explained_share, find_rule
+from icrl.search.find import score
+from icrl.search.question import Values, put_question
+from icrl.search.rule import Kept, Problem, depths_of, explained_share, find_rule
 
 
 class World(NamedTuple):
@@ -389,14 +391,92 @@ def test_axes_that_agents_can_give_up_without_loss_are_no_rule():
     assert [axis.name for axis in find_rule(problem).rule.axes] == ["style"]
 
     def kept_under(rule):
-        return float("place" not in {axis.name for axis in rule.axes})
+        return Kept(float("place" not in {axis.name for axis in rule.axes}))
 
     finding = find_rule(problem._replace(kept_under=kept_under))
     assert "place" in {axis.name for axis in finding.rule.axes}
     assert finding.rule.candidate.kept == 0.0
     told = {rival["axes"]: rival["kept"] for rival in finding.card()["rivals"]}
     assert told["style"] == 1.0
-    assert find_rule(problem._replace(kept_under=lambda rule: 1.0)).rule is None
+    assert find_rule(problem._replace(kept_under=lambda rule: Kept(1.0))).rule is None
+
+
+def a_limit_beyond_which_evidence_is_thin():
+    """Nobody shows x > 0.5; agents go there along a narrow strip of y alone."""
+    rng = np.random.default_rng(0)
+    shown = [np.stack([rng.uniform(0, 0.5, 90), rng.uniform(0, 1, 90)], axis=1) for _ in range(20)]
+    done = []
+    for _ in range(8):
+        strip = np.stack([rng.uniform(0.75, 0.8, 20), rng.uniform(0.3, 0.35, 20)], axis=1)
+        done.append(np.concatenate([drawn(rng, lambda p: p[:, 0] < 0.5, 20, 2), strip]))
+    return problem_of(numbers("x", "y"), shown, done)
+
+
+def test_ways_past_a_wall_that_nobody_had_shown_are_closed():
+    problem = a_limit_beyond_which_evidence_is_thin()
+    goals = np.stack(np.meshgrid(np.linspace(0.7, 0.95, 6), np.linspace(0.05, 0.95, 19)), -1)
+    goals = goals.reshape(-1, 2)
+    shares = []
+
+    def kept_under(rule):
+        open_ones = depths_of(rule, problem.axes, goals) <= rule.region.level
+        shares.append(float(open_ones.mean()))
+        ways = [np.stack([[0.3, goal[1]], goal]) for goal in goals[open_ones]]
+        if not ways:
+            return Kept(0.0)
+        return Kept(open_ones.mean(), values(ways), np.full(len(ways), 1 / len(ways)))
+
+    both = (0, 1)
+    question = put_question(
+        problem.axes, problem.shown, problem.done, problem.weights, problem.paid
+    )
+    asked = problem._replace(kept_under=kept_under)
+    rule = rule_module._tried(asked, question, score(question, both))
+    assert shares[0] > 0.2  # the first wall has evidence of a strip alone
+    assert len(shares) > 1
+    assert rule.candidate.kept == shares[-1] <= 0.1
+    # demonstrations stay allowed, and caution is what it was
+    assert (depths_of(rule, problem.axes, problem.shown.values) <= rule.region.level).all()
+    first = rule_module.wall_in(problem, score(question, both), question)
+    assert rule.region.evidence_depth * rule.borne == pytest.approx(
+        first.region.evidence_depth * first.borne
+    )
+
+
+def test_axes_in_which_agents_need_no_new_way_are_asked_once_more_and_no_longer():
+    problem = a_limit_beyond_which_evidence_is_thin()
+    shares = []
+
+    def kept_under(rule):
+        # a gain that has nothing to do with these axes: all of it lies where demonstrations are
+        shares.append(0.9)
+        return Kept(0.9, values([np.full((5, 2), 0.25)]), np.ones(1))
+
+    question = put_question(
+        problem.axes, problem.shown, problem.done, problem.weights, problem.paid
+    )
+    asked = problem._replace(kept_under=kept_under)
+    rule = rule_module._tried(asked, question, score(question, (0, 1)))
+    assert len(shares) == 2
+    assert rule.candidate.kept == 0.9
+    # and not at all where it could not win
+    shares.clear()
+    rule_module._tried(asked, question, score(question, (0, 1)), best_worth=1.0)
+    assert len(shares) == 1
+
+
+def test_agents_are_asked_once_for_pairs_and_triples_together():
+    world = half_plane()
+    problem = problem_of(world.axes, world.shown, world.done)
+    asked = []
+
+    def kept_under(rule):
+        asked.append(rule.candidate.axes)
+        return Kept(0.9)
+
+    find_rule(problem._replace(kept_under=kept_under))
+    # at two scales, since nothing is believed at the first
+    assert max(asked.count(axes) for axes in asked) <= 2
 
 
 def test_a_small_region_is_found_at_finer_scales_where_agents_can_be_asked():
@@ -418,7 +498,7 @@ def test_a_small_region_is_found_at_finer_scales_where_agents_can_be_asked():
     assert find_rule(problem).rule is None
 
     def kept_under(rule):
-        return float({axis.name for axis in rule.axes} != {"east", "north"})
+        return Kept(float({axis.name for axis in rule.axes} != {"east", "north"}))
 
     finding = find_rule(problem._replace(kept_under=kept_under))
     assert [axis.name for axis in finding.rule.axes] == ["east", "north"]

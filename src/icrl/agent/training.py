@@ -208,10 +208,14 @@ def train_out(
     goal: Goal | None,
     demos: Trajectories | None = None,
     num_samples: int = 10,
+    patience: int | None = None,
     on_piece: OnPiece = lambda *_: None,
 ) -> Trained:
     """A fresh agent under `cost`, piece by piece,
-    until it meets its goal or its steps end; `demos` help it."""
+    until it meets its goal or its steps end; `demos` help it.
+
+    With `patience`, it is also over after so many steps without a better measurement.
+    """
     training = start_training(generator(jax.random.fold_in(key, 0)), task, config, demos)
     shown = None
     if demos is not None:
@@ -220,6 +224,8 @@ def train_out(
     sample_env = task.make_env(num_samples)
     best = training.agent
     best_return = -math.inf
+    most = -math.inf
+    most_at = 0
     number = 0
     while not training.finished:
         number += 1
@@ -241,6 +247,11 @@ def train_out(
         if done.forbidden <= Goal(0.0).most_forbidden and done.mean_return > best_return:
             best = training.agent
             best_return = done.mean_return
+        if done.mean_return > most:
+            most = done.mean_return
+            most_at = training.steps
+        if patience is not None and training.steps - most_at >= patience:
+            break
     if goal is None or training.done_at is not None:
         return Trained(training.agent, training.steps, training.done_at is not None)
     return Trained(best, training.steps, met_goal=False)

@@ -42,6 +42,12 @@ _TRIPLE_GAIN = {True: 0.35, False: 0.15}
 explains the newest evidence, and where it does not: demonstrations are thin in three dimensions."""
 _EXPLAINS = 0.8
 """A rule explains a counter-example where so much of it, by weight, enters what it forbids."""
+_LITTLE = 0.1
+"""Agents that keep no more than this of their gain under a rule have found no way past it."""
+_MOST_WAYS = 4
+"""How often a wall is placed anew, where agents got past it by ways that nobody had shown."""
+_LESS = 0.05
+"""Unless they then keep less by so much, they need no such way: the axes are wrong."""
 _JUST_INSIDE = 0.999
 """Of the level: between nodes that lie on it, rounding decides."""
 _CLEARLY = 0.1
@@ -124,6 +130,17 @@ class Finding(NamedTuple):
         return card
 
 
+class Kept(NamedTuple):
+    """What agents keep of their gain while they obey a rule, without learning anew, and how."""
+
+    share: float
+    """Of what they earn beyond demonstrations, by whoever keeps most."""
+    ways: Values | None = None
+    """What they did, each up to where the rule stopped it."""
+    weights: FloatArray | None = None
+    """[trajectories of `ways`]: how much each needs explaining"""
+
+
 class Problem(NamedTuple):
     """Evidence to be explained."""
 
@@ -138,9 +155,8 @@ class Problem(NamedTuple):
     """How much there is to explain, from 0 to 1."""
     newest: BoolArray
     """[M]: trajectories of the newest generation"""
-    kept_under: "Callable[[Rule], float] | None" = None
-    """Share of what agents earn beyond demonstrations that they keep while they obey a rule,
-    without learning anew; None: they cannot be asked."""
+    kept_under: "Callable[[Rule], Kept] | None" = None
+    """Lets agents act under a rule; None: they cannot be asked."""
     chance: Values | None = None
     """What an agent does that has learned nothing."""
 
@@ -168,7 +184,8 @@ def _found_at(problem: Problem, question: Question, old: Rule | None) -> Finding
     """The same at the scales of a question."""
     names = tuple(axis.name for axis in problem.axes)
     candidates = find(question, sets_of(len(problem.axes)))
-    finding = _best(problem, question, candidates, old, names)
+    tried: dict[tuple[int, ...], Rule] = {}
+    finding = _best(problem, question, candidates, old, names, tried)
     explained = finding.rule is not None and _explains_newest(problem, finding.rule)
     gain = _TRIPLE_GAIN[explained]
     best_pair = _best_worth(finding, candidates)
@@ -180,7 +197,7 @@ def _found_at(problem: Problem, question: Question, old: Rule | None) -> Finding
     if not better:
         return finding
     ranked = sorted([*better, *candidates], key=lambda other: (other.vetoed, -other.score))
-    return _best(problem, question, ranked, old, names)
+    return _best(problem, question, ranked, old, names, tried)
 
 
 def _best_worth(finding: Finding, candidates: list[Candidate]) -> float:
@@ -196,14 +213,18 @@ def _best(
     candidates: list[Candidate],
     old: Rule | None,
     names: tuple[str, ...],
+    tried: dict[tuple[int, ...], Rule],
 ) -> Finding:
-    """The first candidate that is believed, or the old axes where they do as well."""
+    """The first candidate that is believed, or the old axes where they do as well.
+
+    `tried`: what agents were asked already, by axes; what is asked now is added.
+    """
     ranked = candidates
     if old is not None:
         known = score(question, old.candidate.axes)
         if not ranked or known.score >= ranked[0].score - _CLEARLY:
             ranked = [known, *(other for other in ranked if other.axes != known.axes)]
-    rule, ranked = _first_that_matters(problem, question, ranked)
+    rule, ranked = _first_that_matters(problem, question, ranked, tried)
     rivals = tuple(ranked[:_MOST_RIVALS])
     if rule is not None and not _believed(ranked, problem.strength):
         rule = None
@@ -211,7 +232,10 @@ def _best(
 
 
 def _first_that_matters(
-    problem: Problem, question: Question, ranked: list[Candidate]
+    problem: Problem,
+    question: Question,
+    ranked: list[Candidate],
+    known: dict[tuple[int, ...], Rule],
 ) -> tuple[Rule | None, list[Candidate]]:
     """The best candidate of those that take away, when obeyed,
     what agents earn beyond demonstrations.
@@ -225,22 +249,26 @@ def _first_that_matters(
         # To try one is to let agents act for episodes: what cannot become a rival is not tried.
         rival = candidate.score >= _RIVALS * best_worth
         if not candidate.vetoed and rival and len(tried) < _MOST_TRIED:
-            tried[candidate.axes] = _tried(problem, question, candidate)
+            if candidate.axes not in known:
+                known[candidate.axes] = _tried(problem, question, candidate, best_worth)
+            tried[candidate.axes] = known[candidate.axes]
     if not tried:
         return None, ranked
     best = _most_sparing(list(tried.values()))
     for part in parts_of(best.candidate, ranked):
         if part.axes not in tried:
-            tried[part.axes] = _tried(problem, question, part)
+            if part.axes not in known:
+                known[part.axes] = _tried(problem, question, part)
+            tried[part.axes] = known[part.axes]
         simpler = tried[part.axes]
         # Parts stand smallest first: the first that will do is the simplest.
         if simpler.candidate.worth >= AS_MUCH * best.candidate.worth:
             best = simpler
             break
-    known = sorted((rule.candidate for rule in tried.values()), key=lambda other: -other.worth)
+    asked = sorted((rule.candidate for rule in tried.values()), key=lambda other: -other.worth)
     others = [candidate for candidate in ranked if candidate.axes not in tried]
     first = best.candidate
-    return best, [first, *(other for other in [*known, *others] if other.axes != first.axes)]
+    return best, [first, *(other for other in [*asked, *others] if other.axes != first.axes)]
 
 
 def _most_sparing(rules: list[Rule]) -> Rule:
@@ -262,18 +290,79 @@ def _most_sparing(rules: list[Rule]) -> Rule:
     return max(rivals, key=lambda rule: rule.candidate.spared)
 
 
-def _tried(problem: Problem, question: Question, candidate: Candidate) -> Rule:
+def _tried(
+    problem: Problem, question: Question, candidate: Candidate, best_worth: float = 0.0
+) -> Rule:
     """The wall in the axes of a candidate, what agents keep under it, and what else it forbids."""
     rule = wall_in(problem, candidate, question)
+    if problem.kept_under is not None:
+        rule = _asked(problem, question, rule, best_worth)
+    candidate = rule.candidate
     if problem.chance is not None:
         # Half-way to the evidence: demonstrations may end where chance begins (a wall at the
         # start), and what it does beyond them by a hair tells nothing.
         depths = depths_of(rule, problem.axes, problem.chance.values)
         least = max(rule.region.level, _HALF_WAY * rule.region.evidence_depth)
         candidate = candidate._replace(by_chance=float(np.mean(depths > least)))
-    if problem.kept_under is not None:
-        candidate = candidate._replace(kept=problem.kept_under(rule))
     return rule._replace(candidate=candidate)
+
+
+def _asked(problem: Problem, question: Question, rule: Rule, best_worth: float) -> Rule:
+    """A rule, and what agents keep of their gain under it.
+
+    Evidence is thin, the more so in three axes: where agents get past a wall by ways that nobody
+    had shown, these ways are evidence, too, and the wall is placed anew. Axes are refuted where
+    agents keep their gain among what demonstrations show in them.
+    """
+    assert problem.kept_under is not None
+    kept = problem.kept_under(rule)
+    known = problem
+    for _ in range(_MOST_WAYS):
+        # Its score is the most that it can be worth: what cannot win need not be asked again.
+        if kept.share <= _LITTLE or kept.ways is None or rule.candidate.score <= best_worth:
+            break
+        known = _with_ways(known, kept)
+        anew = put_question(known.axes, known.shown, known.done, known.weights, known.paid)
+        closed = _as_deep(wall_in(known, rule.candidate, anew), rule)
+        then = problem.kept_under(closed)
+        if then.share > kept.share - _LESS:
+            break
+        rule = closed
+        kept = then
+    return rule._replace(candidate=rule.candidate._replace(kept=kept.share))
+
+
+def _with_ways(problem: Problem, kept: Kept) -> Problem:
+    """The evidence, and what agents did under a rule beside it."""
+    assert kept.ways is not None
+    assert kept.weights is not None
+    done = problem.done
+    ways = kept.ways
+    steps = max(problem.paid.shape[1], int(ways.times.max(initial=0)) + 1)
+    # Nobody asks what was paid before them: the axes are chosen already.
+    paid = np.zeros((done.number + ways.number, steps))
+    paid[: done.number, : problem.paid.shape[1]] = problem.paid
+    return problem._replace(
+        done=Values(
+            values=np.concatenate([done.values, ways.values]),
+            owners=np.concatenate([done.owners, ways.owners + done.number]),
+            number=done.number + ways.number,
+            times=np.concatenate([done.times, ways.times]),
+        ),
+        # As heavy as what scouts did: light trajectories do not say how far the forbidden reaches.
+        weights=np.concatenate(
+            [problem.weights, kept.weights * (problem.weights.max() / kept.weights.max())]
+        ),
+        paid=paid,
+        newest=np.concatenate([problem.newest, np.zeros(ways.number, np.bool_)]),
+    )
+
+
+def _as_deep(rule: Rule, before: Rule) -> Rule:
+    """The evidence as deep as it was: ways past a wall lie near it, and caution would shrink to
+    nothing with them."""
+    deep = before.region.evidence_depth * before.borne / rule.borne
+    return rule._replace(region=replace(rule.region, evidence_depth=max(1.0, deep)))
 
 
 def _explains_newest(problem: Problem, rule: Rule) -> bool:
