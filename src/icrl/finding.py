@@ -16,8 +16,9 @@ from icrl.evidence.expected import Expected
 from icrl.evidence.gathered import add, strength_of, weights_of
 from icrl.rounds import Phase
 from icrl.search.axes import make_axes
+from icrl.search.choose import find_rule
 from icrl.search.question import values_of
-from icrl.search.rule import Finding, Kept, Problem, Rule, find_rule
+from icrl.search.rule import Finding, Kept, Problem, Rule
 from icrl.spans import span
 from icrl.state import LearnState
 from icrl.tasks.task import Task

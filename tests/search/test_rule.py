@@ -5,11 +5,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from icrl.search import rule as rule_module
 from icrl.search.axes import Axis
+from icrl.search.choose import find_rule
 from icrl.search.find import score
 from icrl.search.question import Values, put_question
-from icrl.search.rule import Kept, Problem, depths_of, explained_share, find_rule
+from icrl.search.rule import Kept, Problem, depths_of, explained_share, wall_in
+from icrl.search.trying import tried_under
 
 
 class World(NamedTuple):
@@ -431,13 +432,13 @@ def test_ways_past_a_wall_that_nobody_had_shown_are_closed():
         problem.axes, problem.shown, problem.done, problem.weights, problem.paid
     )
     asked = problem._replace(kept_under=kept_under)
-    rule = rule_module._tried(asked, question, score(question, both))
+    rule = tried_under(asked, question, score(question, both))
     assert shares[0] > 0.2  # the first wall has evidence of a strip alone
     assert len(shares) > 1
     assert rule.candidate.kept == shares[-1] <= 0.1
     # demonstrations stay allowed, and caution is what it was
     assert (depths_of(rule, problem.axes, problem.shown.values) <= rule.region.level).all()
-    first = rule_module.wall_in(problem, score(question, both), question)
+    first = wall_in(problem, score(question, both), question)
     assert rule.region.evidence_depth * rule.borne == pytest.approx(
         first.region.evidence_depth * first.borne
     )
@@ -456,12 +457,12 @@ def test_axes_in_which_agents_need_no_new_way_are_asked_once_more_and_no_longer(
         problem.axes, problem.shown, problem.done, problem.weights, problem.paid
     )
     asked = problem._replace(kept_under=kept_under)
-    rule = rule_module._tried(asked, question, score(question, (0, 1)))
+    rule = tried_under(asked, question, score(question, (0, 1)))
     assert len(shares) == 2
     assert rule.candidate.kept == 0.9
     # and not at all where it could not win
     shares.clear()
-    rule_module._tried(asked, question, score(question, (0, 1)), best_worth=1.0)
+    tried_under(asked, question, score(question, (0, 1)), best_worth=1.0)
     assert len(shares) == 1
 
 

@@ -138,8 +138,9 @@ def made_up_file(path: Path, episodes: int) -> None:
 
 def _search(num_features: int, episodes: int) -> float:
     """One search for a rule; agents are not asked: what that takes is physics."""
+    from icrl.search.choose import find_rule
     from icrl.search.question import values_of
-    from icrl.search.rule import Problem, find_rule
+    from icrl.search.rule import Problem
 
     rng = np.random.default_rng(0)
     axes = _axes(num_features)
