@@ -5,7 +5,7 @@ import pytest
 from scipy.interpolate import RegularGridInterpolator
 
 from icrl.search.axes import Ruler
-from icrl.search.wall import place_wall
+from icrl.search.wall import _GAP, _Rays, _reach, place_wall
 
 LINE = Ruler(values=np.array([0.0, 1.0]), places=np.array([0.0, 1.0]), few=False)
 
@@ -269,3 +269,45 @@ def test_nobody_can_be_inside_the_circle_of_a_sine_and_a_cosine():
     assert forbidden(wall, fast[on_arc(fast)]).mean() > 0.97
     middle = np.array([[0.5, 0.5, 0.2], [0.5, 0.5, 0.8], [0.6, 0.45, 0.5]])
     assert not forbidden(wall, middle).any()
+
+
+def test_how_far_a_ray_goes_is_what_it_meets_first():
+    """Node by node, against the slow way: each ray by itself, to its end."""
+    rng = np.random.default_rng(0)
+    shape = (24, 17)
+    from_shown = rng.uniform(0.0, 1.0, shape) * rng.choice([0.05, 1.0], shape, p=[0.1, 0.9])
+    possible = rng.uniform(size=shape) < 0.97
+    number = 400
+    origins = np.stack([rng.integers(0, nodes, number) for nodes in shape], axis=1)
+    angles = rng.uniform(0.0, 2 * np.pi, number)
+    directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    limits = rng.uniform(0.0, 30.0, number)
+    gaps = _GAP * rng.uniform(0.0, 0.5, number)
+    borne = 0.03
+    rays = _Rays(
+        origins=list(origins.T.astype(np.float64)),
+        directions=list(directions.T),
+        shape=shape,
+        length=24,
+    )
+    reach = _reach(rays, possible.ravel(), from_shown.ravel(), borne, limits, gaps)
+    for i in range(number):
+        met = ended = None
+        least = np.inf
+        for step in range(24):
+            node = tuple(np.rint(origins[i] + directions[i] * step).astype(np.int64))
+            if not all(0 <= place < nodes for place, nodes in zip(node, shape, strict=True)):
+                break
+            room = from_shown[node]
+            least = min(least, room)
+            if met is None and room <= borne:
+                met = step
+            passed = least <= gaps[i] and room > least + borne
+            if ended is None and (passed or not possible[node]):
+                ended = step
+        expected = limits[i]
+        if met is not None:
+            expected = met
+        if ended is not None:
+            expected = min(expected, ended)
+        assert reach[i] == min(expected, 24)

@@ -28,6 +28,25 @@ class ActionUnit(NamedTuple):
     scale: FloatArray
 
 
+class _Rows(NamedTuple):
+    """Constants of a model, repeated for every pair.
+
+    NumPy multiplies by a whole array three times as fast as by a row.
+    """
+
+    scaling: Scaling
+    """Of observations, [n, o] each"""
+    scale: FloatArray
+    """[n, o]"""
+    centre: FloatArray
+    """[n, o]"""
+
+    def first(self, number: int) -> "_Rows":
+        """Those of the first pairs."""
+        scaling = Scaling(self.scaling.scale[:number], self.scaling.shift[:number])
+        return _Rows(scaling, self.scale[:number], self.centre[:number])
+
+
 @dataclass(frozen=True)
 class Ahead:
     """Δs = w x + MLP(x) of x = (s, a), both scaled."""
@@ -78,7 +97,7 @@ class Ahead:
         """[steps, n, o]: now, and where the same actions lead if they are kept up."""
         w0, b0, w1, b1, straight = self.layers
         width = observations.shape[1]
-        scale = self._scaling
+        rows = self._rows(len(observations))
         given = action_inputs(self.unit, self.num_actions, actions)
         # what does not change from step to step is computed once
         pushed = given @ w0[width:] + b0
@@ -87,26 +106,41 @@ class Ahead:
         path[0] = observations
         w0, straight = w0[:width], straight[:width]
         hidden = np.empty_like(pushed)
+        seen = np.empty_like(path[0])
         outputs, others = np.empty_like(pushed_straight), np.empty_like(pushed_straight)
         for step in range(1, steps):
-            seen = scale.apply(path[step - 1])
+            rows.scaling.apply(path[step - 1], out=seen)
             np.matmul(seen, w0, out=hidden)
             hidden += pushed
-            np.maximum(hidden, 0.0, out=hidden)
+            hidden.clip(0.0, np.inf, out=hidden)
             np.matmul(hidden, w1, out=outputs)
             outputs += np.matmul(seen, straight, out=others)
             outputs += pushed_straight
-            outputs *= self.scale
-            outputs += self.centre
+            outputs *= rows.scale
+            outputs += rows.centre
             np.add(path[step - 1], outputs, out=path[step])
         return path
+
+    def _rows(self, number: int) -> "_Rows":
+        """What every step needs, for so many pairs."""
+        if len(self._most_rows) == 0 or len(self._most_rows[0].scale) < number:
+            constants = (*self._scaling, self.scale, self.centre)
+            scale, shift, *rest = (np.tile(row, (number, 1)) for row in constants)
+            self._most_rows[:] = [_Rows(Scaling(scale, shift), *rest)]
+        return self._most_rows[0].first(number)
+
+    @cached_property
+    def _most_rows(self) -> "list[_Rows]":
+        """Those of the most pairs so far: those of fewer are their first."""
+        return []
 
     def changes(self, inputs: FloatArray) -> FloatArray:
         """Δs [n, o] for scaled inputs [n, o + a]."""
         w0, b0, w1, b1, straight = self.layers
         hidden = inputs @ w0
         hidden += b0
-        np.maximum(hidden, 0.0, out=hidden)
+        # `np.maximum` of a number takes four times as long.
+        hidden.clip(0.0, np.inf, out=hidden)
         outputs = hidden @ w1
         outputs += b1
         outputs += inputs @ straight

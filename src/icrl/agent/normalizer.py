@@ -57,12 +57,12 @@ class Scaling(NamedTuple):
     shift: FloatArray
     """[o] float32: μ/√(σ² + ε)"""
 
-    def apply(self, values: FloatArray) -> FloatArray:
-        """x · scale − shift, clipped; [..., o] -> [..., o] float32."""
-        scaled = np.multiply(values, self.scale, dtype=np.float32, casting="same_kind")
+    def apply(self, values: FloatArray, out: FloatArray | None = None) -> FloatArray:
+        """x · scale − shift, clipped; [..., o] -> [..., o] float32, into `out` if it is given."""
+        scaled = np.multiply(values, self.scale, out=out, dtype=np.float32, casting="same_kind")
         scaled -= self.shift
-        np.maximum(scaled, -_CLIP, out=scaled)
-        return np.minimum(scaled, _CLIP, out=scaled)
+        # The method: `np.minimum` and `np.maximum` of a number take four times as long.
+        return scaled.clip(-_CLIP, _CLIP, out=scaled)
 
 
 def scaling(moments: RunningMoments) -> Scaling:

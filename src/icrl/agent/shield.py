@@ -179,6 +179,13 @@ class Shield:
         flat[open_ones] = self.leads_astray(seen, given)
         return flat.reshape(refused.shape)
 
+    def leads_any_astray(self, observations: FloatArray, actions: AnyArray) -> BoolArray:
+        """`refuses` of pairs none of which is forbidden as it is."""
+        shape = observations.shape[:-1]
+        seen = observations.reshape(-1, observations.shape[-1])
+        given = actions.reshape(-1, *actions.shape[len(shape) :])
+        return self.leads_astray(seen, given).reshape(shape)
+
 
 def probes_of(low: FloatArray, high: FloatArray) -> FloatArray:
     """[k, a]: the middle of a space, its two ends, and some more, always the same."""
@@ -254,7 +261,8 @@ def _nearest_of(
     # the fullest brake is one of the ends
     ends = np.broadcast_to(np.stack([low, high]), (num, 2, width))
     candidates = np.concatenate([drawn.anywhere, around, ends], axis=1)  # [n, K, a]
-    candidates = np.clip(candidates, low, high).astype(actions.dtype)
+    # two calls, of which each is a fraction of `np.clip`
+    candidates = np.minimum(np.maximum(candidates, low), high).astype(actions.dtype)
     # [n, K]; by shares of the width, since a valve in percent would outweigh an angle
     distances = np.linalg.norm((candidates - actions[:, None]) / (high - low), axis=-1)
     nearest_first = np.argsort(distances, axis=1)

@@ -154,6 +154,12 @@ class Policy:
             return None
         return scaling(self.moments)
 
+    @cached_property
+    def _bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Those of `finite_bounds`, made once likewise."""
+        assert isinstance(self.action_space, gym.spaces.Box)
+        return finite_bounds(self.action_space)
+
     def outputs(self, observations: FloatArray) -> FloatArray:
         """Means or logits [B, a] for raw observations [B, o]."""
         inputs = observations if self.scaling is None else self.scaling.apply(observations)
@@ -183,7 +189,8 @@ class Policy:
         # Asked of all in one call, and kept: the rollout needs them, and would ask again.
         costs = np.asarray(self.shield.cost(observations, taken))
         refused = costs > FORBIDDEN_ABOVE
-        if self.shield.ahead is not None:
+        # Of an action that is forbidden as it is nobody asks where it leads.
+        if self.shield.ahead is not None and not refused.all():
             refused = refused | self.shield.leads_astray(observations, taken)
         # Mostly none: the shield works on the few rows that need it.
         rows = np.flatnonzero(refused)
@@ -192,8 +199,10 @@ class Policy:
         shielded = self._shielded(rng, self.shield, observations[rows], taken[rows], outputs[rows])
         taken = taken.copy()
         taken[rows] = shielded.actions
-        costs = costs.copy()
-        costs[rows] = self.shield.cost(observations[rows], shielded.actions)
+        # Of a rule about states alone they are what they were.
+        if not self.shield.about_states_alone:
+            costs = costs.copy()
+            costs[rows] = self.shield.cost(observations[rows], shielded.actions)
         return Choice(drawn, taken, costs)
 
     def _shielded(
@@ -236,8 +245,10 @@ class Policy:
             # No action helps in a state that is itself forbidden: candidates would be tried for
             # nothing.
             hopeless = shield.forbids(observations, actions)
+            if shield.ahead is not None:
+                refuses = shield.leads_any_astray  # nor is any other action forbidden as it is
         number = NUM_CANDIDATES if shield.ahead is None else FEWER_CANDIDATES
-        low, high = finite_bounds(self.action_space)
+        low, high = self._bounds
         return nearest_allowed(rng, refuses, observations, actions, low, high, number, hopeless)
 
     def to_env(self, actions: AnyArray) -> AnyArray:

@@ -22,6 +22,7 @@ _MARGIN = 0.01
 """Of a square: rounding may put a place into the neighbour."""
 _ONE_SQUARE = np.float32(1e-30)
 """Squares per unit of an axis that has none to tell apart; not 0, of which infinity makes NaN."""
+_FIRST = np.float32(0.0)
 _SURE = 1e-5
 """Of the level: nearer to it rounding could decide."""
 
@@ -49,8 +50,7 @@ class Chart(NamedTuple):
             squares *= share
             # Clipped while still a float: a place far outside would overflow the whole number
             # below.
-            np.maximum(squares, np.float32(0.0), out=squares)
-            np.minimum(squares, last, out=squares)
+            squares.clip(_FIRST, last, out=squares)
             # 32 bits: three axes have 64³ squares, and half the bytes of the default are moved.
             number = squares.astype(np.int32)
             if stride > 1:

@@ -56,6 +56,8 @@ class Tables:
     """[demonstrated steps]: the demonstration (or, where there are few, the block of one)
     that each belongs to"""
     memo: dict[tuple[tuple[int, ...], int, float], Look] = field(default_factory=dict)
+    cells: dict[tuple[int, int, float], tuple[IntArray, IntArray]] = field(default_factory=dict)
+    """Of demonstrated and of agents' steps along one axis, at a scale, with a shift"""
 
     def look(self, axes: tuple[int, ...], scale: int, shift: float = 0.0) -> Look:
         """The table over some axes at one scale."""
@@ -67,11 +69,12 @@ class Tables:
     def _make(self, axes: tuple[int, ...], scale: int, shift: float) -> Look:
         shape = tuple(self.rulers[axis].num_cells(scale, shift) for axis in axes)
         few = tuple(self.rulers[axis].few for axis in axes)
-        shown = self._codes(self.shown.places, axes, scale, shift, shape)
-        done = self._codes(self.done.places, axes, scale, shift, shape)
+        shown, done = self._codes(axes, scale, shift, shape)
         # [folds, cells]: one pass over the steps serves every part that is held out
-        visited = np.zeros((FOLDS, int(np.prod(shape))), np.bool_)
-        visited[self.folds, shown] = True
+        number = int(np.prod(shape))
+        visited = np.zeros((FOLDS, number), np.bool_)
+        mine = self.folds * number + shown
+        visited.reshape(-1)[mine] = True
         # Neighbours are allowed, too: where a cell ends is an accident of the grid.
         allowed = dilated(visited.any(axis=0).reshape(shape), few).ravel()
         novel = ~allowed[done]
@@ -79,23 +82,36 @@ class Tables:
         if not novel.any():
             return Look(0.0, novel)
         num_visits = visited.sum(axis=0)
-        refuted = 0
+        # [folds, cells]: what the other parts show
+        others = np.empty_like(visited)
         for part in range(FOLDS):
-            others = dilated((num_visits - visited[part] > 0).reshape(shape), few).ravel()
-            mine = self.folds == part
-            refuted += len(np.unique(self.units[mine][~others[shown[mine]]]))
+            others[part] = dilated((num_visits - visited[part] > 0).reshape(shape), few).ravel()
+        left = ~others.reshape(-1)[mine]
+        refuted = len(np.unique(self.units[left]))
         return Look(refuted / (self.units.max() + 1), novel)
 
     def _codes(
-        self,
-        places: FloatArray,
-        axes: tuple[int, ...],
-        scale: int,
-        shift: float,
-        shape: tuple[int, ...],
-    ) -> IntArray:
-        cells = [self.rulers[axis].cells(places[:, axis], scale, shift) for axis in axes]
-        return np.ravel_multi_index(tuple(cells), shape)
+        self, axes: tuple[int, ...], scale: int, shift: float, shape: tuple[int, ...]
+    ) -> tuple[IntArray, IntArray]:
+        """Numbers of the cells that demonstrated and agents' steps lie in, over some axes."""
+        shown, done = (cells.astype(np.int64) for cells in self._cells(axes[0], scale, shift))
+        for axis, width in zip(axes[1:], shape[1:], strict=True):
+            further, further_done = self._cells(axis, scale, shift)
+            shown = shown * width + further
+            done = done * width + further_done
+        return shown, done
+
+    def _cells(self, axis: int, scale: int, shift: float) -> tuple[IntArray, IntArray]:
+        """The same along one axis: made once for all sets that it is in."""
+        key = (axis, scale, shift)
+        if key not in self.cells:
+            ruler = self.rulers[axis]
+            # 32 bits: all axes at all scales are kept, tens of megabytes.
+            self.cells[key] = (
+                ruler.cells(self.shown.places[:, axis], scale, shift).astype(np.int32),
+                ruler.cells(self.done.places[:, axis], scale, shift).astype(np.int32),
+            )
+        return self.cells[key]
 
     def entered(self, novel: BoolArray) -> BoolArray:
         """[trajectories]: enters a novel cell at some step."""

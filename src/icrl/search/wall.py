@@ -120,7 +120,7 @@ def place_wall(
     if len(facing):
         # a new demonstration must be able to live there: few of its steps may be forbidden
         beyond = np.zeros(len(shown))
-        beyond[facing] = _beyond_others(space, shown, shown_owners, wide)[facing]
+        beyond[facing] = _beyond_others(space, shown, shown_owners, wide, facing)[facing]
         # Across the wall, not along it: this replaced two constants (decision 0020; a ramp limit of
         # 150 kW was put at 153 to 155 before, at 149 to 151 since).
         borne = min(wide, max(cell, _typical(beyond, 1.0 - _MOST_FLAGGED)))
@@ -175,8 +175,11 @@ class _Seen(NamedTuple):
 _MOST_FOLDS = 10
 
 
-def _beyond_others(space: _Space, shown: FloatArray, owners: IntArray, wide: float) -> FloatArray:
-    """[n]: how far each demonstrated step lies beyond what the other demonstrations show.
+def _beyond_others(
+    space: _Space, shown: FloatArray, owners: IntArray, wide: float, asked: IntArray
+) -> FloatArray:
+    """[n]: how far each demonstrated step lies beyond what the other demonstrations show,
+    for those that are asked about, by their numbers.
 
     Gaps of theirs are closed, so that it is the distance across the wall and not along it.
     """
@@ -189,7 +192,7 @@ def _beyond_others(space: _Space, shown: FloatArray, owners: IntArray, wide: flo
     # Counted once for all: the others of a part are all, less its own.
     number = np.bincount(nodes, minlength=int(np.prod(shape)))
     beyond = np.zeros(len(shown))
-    for fold in np.unique(folds):
+    for fold in np.unique(folds[asked]):
         mine = folds == fold
         others = number - np.bincount(nodes[mine], minlength=len(number)) > 0
         away = distance_transform_edt(~others.reshape(shape), sampling=space.spacing)
@@ -295,41 +298,115 @@ def _between(
     demonstration is.
     """
     blocked = from_shown <= borne
-    shape = np.array([len(grid) for grid in space.grids])
     every = max(1, -(-len(centres) // _MOST_CENTRES))
     origins = np.stack(_nearest_nodes(space.grids, centres[::every] / space.lift), axis=1)
     steps = (
         np.array([grid[1] - grid[0] if len(grid) > 1 else 1.0 for grid in space.grids]) * space.lift
     )
     limits = depths[::every] / steps[moving].max()  # in nodes
-    seen = np.zeros(shape, np.bool_)
-    clearance = from_shown.reshape(shape)
+    shape = tuple(len(grid) for grid in space.grids)
     directions = np.zeros((_NUM_RAYS[int(moving.sum())], len(shape)))
     directions[:, moving] = _directions(int(moving.sum()))
-    lengths = np.arange(int(shape[moving].max()))
-    for origin, limit, depth in zip(origins, limits, depths[::every], strict=True):
-        path = np.rint(origin + directions[:, None, :] * lengths[None, :, None]).astype(
-            np.int64
-        )  # [rays, steps, k]
-        outside = ((path < 0) | (path >= shape)).any(axis=2)
-        index = tuple(np.moveaxis(np.clip(path, 0, shape - 1), 2, 0))
-        room = clearance[index]  # [rays, steps]: how far demonstrations are
-        met = (room <= borne) & ~outside
-        reach = np.where(met.any(axis=1), np.argmax(met, axis=1), limit)
-        nowhere = ~space.possible[index] & ~outside
-        reach = np.minimum(reach, np.where(nowhere.any(axis=1), np.argmax(nowhere, axis=1), np.inf))
-        least = np.minimum.accumulate(room, axis=1)
+    # All rays of all centres side by side: what is asked of one is then asked of thousands at once.
+    number = len(directions)
+    rays = _Rays(
+        origins=[np.repeat(along.astype(np.float64), number) for along in origins.T],
+        directions=[np.tile(along, len(origins)) for along in directions.T],
+        shape=shape,
+        length=max(nodes for nodes, moves in zip(shape, moving, strict=True) if moves),
+    )
+    reach = _reach(
+        rays,
+        space.possible.ravel(),
+        from_shown,
+        borne,
+        np.repeat(limits, number),
+        np.repeat(_GAP * depths[::every], number),
+    )
+    seen = np.zeros(len(from_shown), np.bool_)
+    going = np.flatnonzero(reach > 0)
+    for step in range(rays.length):
+        going = going[reach[going] > step]
+        if len(going) == 0:
+            break
+        nodes, inside = rays.nodes(going, step)
+        going = going[inside]
+        seen[nodes] = True
+    # Rays part as they go out: without this there would be stripes of allowed nodes between them.
+    spread = binary_dilation(
+        seen.reshape(shape), structure=space.structure, iterations=_BETWEEN_RAYS
+    )
+    return np.asarray(spread.ravel() & ~blocked)
+
+
+class _Rays(NamedTuple):
+    """Rays through the grid, node by node."""
+
+    origins: list[FloatArray]
+    """[rays] of each axis: nodes where they begin"""
+    directions: list[FloatArray]
+    """[rays] of each axis"""
+    shape: tuple[int, ...]
+    """Of the grid."""
+    length: int
+    """In nodes."""
+
+    def nodes(self, which: IntArray, step: int) -> tuple[IntArray, BoolArray]:
+        """Where some rays are after so many steps: flat numbers of nodes, of those that are still
+        on the grid; and which are. A ray that has left the grid never comes back."""
+        flat = np.zeros(len(which), np.int64)
+        inside = np.ones(len(which), np.bool_)
+        for axis, nodes in enumerate(self.shape):
+            place = self.directions[axis][which]
+            place *= step
+            place += self.origins[axis][which]
+            np.rint(place, out=place)
+            inside &= place >= 0
+            inside &= place < nodes
+            flat *= nodes
+            flat += place.astype(np.int64)
+        return flat[inside], inside
+
+
+def _reach(
+    rays: _Rays,
+    possible: BoolArray,
+    from_shown: FloatArray,
+    borne: float,
+    limits: FloatArray,
+    gaps: FloatArray,
+) -> FloatArray:
+    """[rays]: steps that each goes.
+
+    Up to what is shown, or if it never meets that up to its limit; no further in any case than to
+    where nobody can be, or to where it has passed between two demonstrations that are nearer to it
+    than its gap.
+    """
+    meets = np.zeros(len(limits), np.bool_)
+    # where it meets what is shown, or ends for another reason
+    ends = np.full(len(limits), float(rays.length))
+    least = np.full(len(limits), np.inf)
+    going = np.arange(len(limits))
+    for step in range(rays.length):
+        nodes, inside = rays.nodes(going, step)
+        going = going[inside]
+        room = from_shown[nodes]  # how far demonstrations are
+        nearest = np.minimum(least[going], room)
+        least[going] = nearest
+        met = room <= borne
         # It has slipped through between two demonstrations (decision 0020): what lies beyond is
         # seen only because they are thin.
-        passed = (least <= _GAP * depth) & (room > least + borne)
-        reach = np.minimum(
-            reach, np.where(passed.any(axis=1), np.argmax(passed, axis=1), len(lengths))
-        )
-        clear = (lengths[None, :] < reach[:, None]) & ~outside
-        seen[tuple(axis[clear] for axis in index)] = True
-    # Rays part as they go out: without this there would be stripes of allowed nodes between them.
-    spread = binary_dilation(seen, structure=space.structure, iterations=_BETWEEN_RAYS)
-    return np.asarray(spread.ravel() & ~blocked)
+        passed = (nearest <= gaps[going]) & (room > nearest + borne)
+        over = met | passed | ~possible[nodes]
+        over &= ends[going] == rays.length
+        ends[going[over]] = step
+        meets[going[met]] = True
+        # One that has ended goes on while it matters whether it would have met what is shown.
+        ended = ends[going]
+        going = going[~met & ((ended == rays.length) | (ended > limits[going]))]
+        if len(going) == 0:
+            break
+    return np.where(meets, ends, np.minimum(ends, limits))
 
 
 def _directions(dimensions: int) -> FloatArray:
