@@ -117,6 +117,9 @@ class Asked:
         """What an agent does at the mode of its policy, each episode up to what is forbidden."""
         trials = self.trials
         policy = policy_of(agent, trials.task, trials.forward, cost, greedy=True)
-        samples = sample_trajectories(self.rng, policy, trials.env, trials.task.horizon, self.seed)
+        # What follows a forbidden step counts for nothing here, and need not be played.
+        samples = sample_trajectories(
+            self.rng, policy, trials.env, trials.task.horizon, self.seed, ends_at=cost
+        )
         self.steps += samples.num_steps
         return self.expected.stopped(samples, first_forbidden(samples, cost))

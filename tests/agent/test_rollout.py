@@ -202,6 +202,28 @@ def test_sampled_trajectories_have_their_own_lengths():
     assert not samples.actions[~samples.mask].any()
 
 
+def test_sampled_trajectories_can_end_with_their_first_forbidden_step():
+    task = worlds.countdown()
+
+    def two_is_forbidden(observations, actions):
+        return np.asarray(observations[..., 0] == 2.0, np.float32)
+
+    samples = sample_trajectories(
+        np.random.default_rng(0),
+        uniform_policy(task),
+        task.make_env(30),
+        task.horizon,
+        seed=3,
+        ends_at=two_is_forbidden,
+    )
+    starts = samples.observations[:, 0, 0]
+    # from 4 and 3 down to 2, which is the last that is played; from 1 to the end
+    played = {1.0: 1, 2.0: 1, 3.0: 2, 4.0: 3}
+    assert samples.lengths.tolist() == [played[start] for start in starts]
+    paid = {1.0: 1.0, 2.0: 2.0, 3.0: 5.0, 4.0: 9.0}
+    assert samples.returns.tolist() == [paid[start] for start in starts]
+
+
 def test_sampled_trajectories_stop_at_the_horizon():
     task = worlds.tempting_door()
     samples = sample_trajectories(

@@ -105,9 +105,17 @@ def collect_rollout(
 
 @span("sampling")
 def sample_trajectories(
-    rng: np.random.Generator, policy: Policy, env: VectorEnv, horizon: int, seed: int
+    rng: np.random.Generator,
+    policy: Policy,
+    env: VectorEnv,
+    horizon: int,
+    seed: int,
+    ends_at: CostFunction | None = None,
 ) -> Trajectories:
-    """S ~ π^φ: one whole episode from each environment of `env`, in the nominal world."""
+    """S ~ π^φ: one whole episode from each environment of `env`, in the nominal world.
+
+    With `ends_at`, an episode is over with its first step that this forbids.
+    """
     observations = np.asarray(env.reset(seed=seed)[0], np.float32)
     num_envs = env.num_envs
     all_observations = np.zeros((num_envs, horizon, observations.shape[1]), np.float32)
@@ -123,11 +131,14 @@ def sample_trajectories(
         actions.append(
             np.where(alive if action.ndim == 1 else alive[:, None], action, np.zeros_like(action))
         )
+        stopped = np.zeros(num_envs, np.bool_)
+        if ends_at is not None:
+            stopped = alive & (np.asarray(ends_at(observations, action)) > FORBIDDEN_ABOVE)
         observations, reward, terminated, truncated, _ = env.step(action)
         observations = np.asarray(observations, np.float32)
         rewards[:, t] = np.where(alive, reward, 0.0)
         lengths += alive
-        ended = terminated | truncated
+        ended = terminated | truncated | stopped
         alive = alive & ~ended
         if not alive.any():
             break
