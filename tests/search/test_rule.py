@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from icrl.search import tables
 from icrl.search.axes import Axis
 from icrl.search.choose import find_rule
 from icrl.search.find import score
@@ -400,6 +401,42 @@ def test_axes_that_agents_can_give_up_without_loss_are_no_rule():
     told = {rival["axes"]: rival["kept"] for rival in finding.card()["rivals"]}
     assert told["style"] == 1.0
     assert find_rule(problem._replace(kept_under=lambda rule: Kept(1.0))).rule is None
+
+
+def two_that_rise_together(leaves_by):
+    """y follows x within 0.02; agents leave that band by so much. The third axis means nothing."""
+    rng = np.random.default_rng(0)
+
+    def along(offsets):
+        x = rng.uniform(0, 1, len(offsets))
+        return np.stack([x, x + offsets, rng.uniform(0, 1, len(offsets))], axis=1)
+
+    shown = [along(rng.uniform(-0.02, 0.02, 150)) for _ in range(20)]
+    done = []
+    for _ in range(8):
+        parts = [along(rng.uniform(-0.02, 0.02, 40)), along(np.full(20, leaves_by))]
+        done.append(np.concatenate(parts))
+    return problem_of(numbers("x", "y", "noise"), shown, done)
+
+
+@pytest.mark.parametrize("unit", [1.0, -1e4])
+def test_a_band_that_is_narrower_than_a_cell_is_found(unit, monkeypatch):
+    problem = two_that_rise_together(leaves_by=0.06)
+    scaled = np.array([1.0, unit, 1.0])
+    problem = problem._replace(
+        shown=problem.shown._replace(values=problem.shown.values * scaled),
+        done=problem.done._replace(values=problem.done.values * scaled),
+    )
+    rule = find_rule(problem).rule
+    assert [axis.name for axis in rule.axes] == ["x", "y"]
+    middle = np.linspace(0.1, 0.9, 20)
+    inside = np.stack([middle, middle, middle], axis=1) * scaled
+    beyond = np.stack([middle, middle + 0.06, middle], axis=1) * scaled
+    assert (depths_of(rule, problem.axes, inside) <= rule.region.level).all()
+    assert (depths_of(rule, problem.axes, beyond) > rule.region.level).mean() > 0.9
+    # along the axes themselves nothing is seen of it
+    monkeypatch.setattr(tables, "_LEANS", 2.0)
+    assert find_rule(problem).rule is None
 
 
 def a_limit_beyond_which_evidence_is_thin():
