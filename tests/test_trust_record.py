@@ -282,6 +282,7 @@ def test_the_features_of_a_rule_are_scored_on_the_record():
     [
         (0.6, 0.2, Level.good, "no rival"),
         (0.6, 0.55, Level.care, "nearly as well"),
+        (0.6, 0.65, Level.care, "over y as well"),
         (0.6, 0.75, Level.bad, "explains it better"),
         (0.15, None, Level.care, "not clearly"),
         (0.05, None, Level.bad, "a style"),

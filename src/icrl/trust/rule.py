@@ -124,11 +124,11 @@ def check_rivals(standing: Standing) -> Check:
         )
     if standing.others and standing.others[0].score > AHEAD * own.score:
         rival = standing.others[0]
+        how = "nearly as well"
+        if rival.score >= own.score:
+            how = "as well"
         return Check(
-            NAME,
-            Level.care,
-            f"{said}; one over {rival.axes} nearly as well ({rival.score:.2f})",
-            numbers,
+            NAME, Level.care, f"{said}; one over {rival.axes} {how} ({rival.score:.2f})", numbers
         )
     if own.score < CLEAR:
         return Check(NAME, Level.care, f"{said}: not clearly", numbers)
