@@ -3,10 +3,12 @@ what was asked.
 
     python benchmarks/quiet.py                        # or: make bench-all; about 25 minutes
     python benchmarks/quiet.py --only lap-grid steady
+    python benchmarks/quiet.py --show                 # what was measured so far; measures nothing
 
 Two cores, nothing else running: a warning says when that is not so. Each part writes its file
 under results/bench/ and is added to results/bench/asked.json at once, so that it can be stopped
-and gone on with (--only). Ratios are of the physics alone in the same minutes.
+and gone on with (--only); asked.md is its table. Ratios are of the physics alone in the same
+minutes.
 
 Whole runs of the Ant are shortened (--ant-steps), or they would take most of an hour. What a run
 pays once (imports, compiling) then weighs more than it would, and what comes late (agents behind
@@ -201,10 +203,29 @@ def show(rows: list[Asked]) -> None:
     Console(width=120).print(table)
 
 
+def write_table(rows: list[Asked]) -> None:
+    """The same beside the numbers, for readers."""
+    from icrl.report.table import as_markdown
+
+    cells = []
+    for row in rows:
+        sign = "at most"
+        if row.at_least:
+            sign = "at least"
+        met = "no"
+        if row.met:
+            met = "yes"
+        cells.append([row.what, f"{sign} {row.asked:g}", f"{row.measured:.3g}", met, row.note])
+    table = as_markdown(["what", "asked", "measured", "met", "note"], cells)
+    head = "# Speed: asked and measured\n\nMade by `python benchmarks/quiet.py --show`.\n\n"
+    (OUT / "asked.md").write_text(f"{head}{table}\n")
+
+
 def main() -> None:
     """Measure, write, show."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS))
+    parser.add_argument("--show", action="store_true", help="measure nothing")
     parser.add_argument("--seconds", type=float, default=15.0, help="per meter")
     parser.add_argument("--cheetah-steps", type=int, default=None, help="default: the preset's")
     parser.add_argument("--ant-steps", type=int, default=ANT_STEPS)
@@ -225,7 +246,7 @@ def main() -> None:
     if path.exists():
         kept = json.loads(path.read_text())["parts"]
     for name, measure in PARTS.items():
-        if name not in args.only:
+        if args.show or name not in args.only:
             continue
         print(f"== {name}", flush=True)
         began = time.perf_counter()
@@ -241,15 +262,14 @@ def main() -> None:
             "rows": [{**row._asdict(), "met": row.met} for row in rows],
         }
         path.write_text(json.dumps({"parts": kept}, indent=1) + "\n")
-    fields = Asked._fields
-    show(
-        [
-            Asked(**{field: row[field] for field in fields})
-            for name in PARTS
-            if name in kept
-            for row in kept[name]["rows"]
-        ]
-    )
+    rows = [
+        Asked(**{field: row[field] for field in Asked._fields})
+        for name in PARTS
+        if name in kept
+        for row in kept[name]["rows"]
+    ]
+    show(rows)
+    write_table(rows)
 
 
 if __name__ == "__main__":
