@@ -24,6 +24,7 @@ from icrl.demos.dataset import Demonstrations
 from icrl.demos.formats import load_demos, save_demos
 from icrl.errors import InputError
 from icrl.experiment.directory.lock import require_unlocked
+from icrl.experiment.directory.parsing import NONE
 from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.experiment.directory.spec import RunSpec
 from icrl.experiment.engine.engine import Engine, Job, run_jobs
@@ -132,6 +133,7 @@ def run_sweep(sweep: Sweep, demos: Demonstrations, say: Say) -> Any:
     _remember(sweep)
     _split_demos(sweep.directory, demos)
     study = open_study(sweep.directory, sweep.spec.seed)
+    _begin_with_the_preset(sweep, study, say)
     # Counted in the study, not here: other processes may work on the same one.
     enough = optuna.study.MaxTrialsCallback(sweep.trials, states=_done_states())
     stopping = threading.Event()
@@ -254,6 +256,33 @@ def _remember(sweep: Sweep) -> None:
                 "on with it."
             )
     write_json(path, kept)
+
+
+def _begin_with_the_preset(sweep: Sweep, study: Any, say: Say) -> None:
+    """The first trial of a fresh study has the swept settings as they stand: what is chosen in the
+    end was compared with them. Not where the space leaves one of them out."""
+    base = sweep.spec.config
+    held = {each.name: each.holding(base) for each in sweep.space.dimensions}
+    missing = [each for each in sweep.space.dimensions if held[each.name] is None]
+    # Of two processes that begin at once, one.
+    with FileLock(sweep.directory / _MAKING):
+        if study.get_trials(deepcopy=False):
+            return
+        if missing:
+            named = ", ".join(f"{each.name} = {_written(each.value_of(base))}" for each in missing)
+            say(
+                f"The settings as they stand (preset {sweep.spec.preset}) are no trial: {named} "
+                "is not in the space. Add it there to see what they are worth."
+            )
+            return
+        study.enqueue_trial(held)
+
+
+def _written(value: Any) -> Any:
+    """A setting as a file of settings has it."""
+    if value is None:
+        return NONE
+    return to_json(value)
 
 
 def _split_demos(directory: Path, demos: Demonstrations) -> None:
