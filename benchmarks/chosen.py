@@ -1,5 +1,6 @@
-"""What sweeps choose together: one choice for all of their tasks.
+"""What a sweep chooses; or sweeps of several tasks together, one choice for all of them.
 
+    python benchmarks/chosen.py results/sweep-paper-lap-grid --stands 0
     python benchmarks/chosen.py results/sweep-paper-lap-grid results/sweep-paper-half-cheetah
 
 Reads `trials.csv` and `sweep.json` of each sweep and ranks what was completed in all of them with
@@ -8,6 +9,11 @@ that repeat the same choices are one row. With one sweep it is that sweep's own 
 
 Two choices are the same where they stand at the same place in their spaces, which must have as many
 choices of each setting: a round of 6,144 steps on LapGridWorld is one of 102,400 on HalfCheetah.
+
+`--stands` names the trial that is the preset as it is (a sweep begins with it). Then the table
+tells how many values each row changes, and a sentence below it what is chosen: of those within
+0.005 of the best the one that changes least, and nothing where it is not better than what stands
+by more than 0.01.
 """
 
 import argparse
@@ -18,6 +24,12 @@ from typing import NamedTuple
 
 from icrl.errors import InputError
 from icrl.report.cells import Table
+
+TIE = 0.005
+"""Objectives as near as this are alike. One episode of three seeds' 20 that obeys or does not is
+1 / 60 of a part, and there are four parts: 0.004."""
+WORTH_A_CHANGE = 0.01
+"""A preset is changed for more than this alone."""
 
 Places = tuple[int, ...]
 """Of each setting, in the order of the space, the place of what was chosen."""
@@ -94,16 +106,71 @@ def ranked(sweeps: list[Sweep]) -> list[Joint]:
     return sorted(found, key=lambda joint: (-joint.objective, joint.places))
 
 
-def table(sweeps: list[Sweep], found: list[Joint]) -> Table:
+def places_of(sweep: Sweep, trial: int) -> Places:
+    """The choices of a trial that was completed."""
+    for places, trials in sweep.trials.items():
+        if trial in trials:
+            return places
+    raise InputError(
+        f"trial {trial} of {sweep.name} was not completed: expected the trial that is the preset "
+        "as it is. See its table."
+    )
+
+
+def num_changed(places: Places, others: Places) -> int:
+    """Settings that differ."""
+    return sum(a != b for a, b in zip(places, others, strict=True))
+
+
+def choose(found: list[Joint], stands: Places) -> Joint:
+    """Of those that are nearly the best the one that changes least; what stands, where that is
+    hardly worse."""
+    nearly = [joint for joint in found if _ahead(found[0], joint) <= TIE]
+    chosen = min(nearly, key=lambda joint: (num_changed(joint.places, stands), -joint.objective))
+    (now,) = [joint for joint in found if joint.places == stands]
+    if _ahead(chosen, now) > WORTH_A_CHANGE:
+        return chosen
+    return now
+
+
+def _ahead(one: Joint, other: Joint) -> float:
+    """By how much, in the digits that tables have."""
+    return round(one.objective - other.objective, 4)
+
+
+def verdict(sweeps: list[Sweep], found: list[Joint], stands: Places) -> str:
+    """What is chosen, in a sentence."""
+    chosen = choose(found, stands)
+    (now,) = [joint for joint in found if joint.places == stands]
+    if chosen == now:
+        return (
+            f"Chosen: what stands ({now.objective:.4f}); the best is at {found[0].objective:.4f}."
+        )
+    trial = min(sweeps[0].trials[chosen.places])
+    return (
+        f"Chosen: trial {trial} ({chosen.objective:.4f}; what stands: {now.objective:.4f}; the "
+        f"best: {found[0].objective:.4f})."
+    )
+
+
+def table(sweeps: list[Sweep], found: list[Joint], stands: Places | None = None) -> Table:
     """A row for each, with its trials and objective in each sweep and its choices."""
     headers = ["trials", "mean objective"]
-    headers += [f"in {sweep.name.removeprefix('sweep-')}" for sweep in sweeps]
+    if len(sweeps) == 1:
+        headers = ["trials", "objective"]
+    else:
+        headers += [f"in {sweep.name.removeprefix('sweep-')}" for sweep in sweeps]
+    if stands is not None:
+        headers.append("changed")
     headers += list(sweeps[0].settings)
     rows = []
     for joint in found:
         numbers = [", ".join(map(str, sorted(sweep.trials[joint.places]))) for sweep in sweeps]
         row = [_once(numbers), f"{joint.objective:.4f}"]
-        row += [f"{sweep.objectives[joint.places]:.4f}" for sweep in sweeps]
+        if len(sweeps) > 1:
+            row += [f"{sweep.objectives[joint.places]:.4f}" for sweep in sweeps]
+        if stands is not None:
+            row.append(str(num_changed(joint.places, stands)))
         for name, index in zip(sweeps[0].settings, joint.places, strict=True):
             row.append(_once([str(sweep.settings[name][index]) for sweep in sweeps]))
         rows.append(row)
@@ -116,11 +183,19 @@ def _once(texts: list[str]) -> str:
 
 
 def main() -> None:
-    """Print the ranking."""
+    """Print the ranking, and what is chosen by it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sweeps", nargs="+", type=Path, help="directories of committed sweeps")
-    sweeps = [read(directory) for directory in parser.parse_args().sweeps]
-    print(table(sweeps, ranked(sweeps)).markdown(), end="")
+    parser.add_argument("--stands", type=int, help="the trial that is the preset as it is")
+    args = parser.parse_args()
+    sweeps = [read(directory) for directory in args.sweeps]
+    found = ranked(sweeps)
+    if args.stands is None:
+        print(table(sweeps, found).markdown(), end="")
+        return
+    stands = places_of(sweeps[0], args.stands)
+    print(table(sweeps, found, stands).markdown())
+    print(verdict(sweeps, found, stands))
 
 
 if __name__ == "__main__":
