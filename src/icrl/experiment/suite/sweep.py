@@ -80,6 +80,8 @@ class Sweep:
     """Where runs run."""
     first_seed: int = 0
     """Of the runs of a trial: first_seed, first_seed + 1, ..."""
+    prune: bool = True
+    """End trials that are behind most others, half-way."""
 
 
 def _optuna() -> Any:
@@ -241,13 +243,15 @@ def _remember(sweep: Sweep) -> None:
             "seeds": sweep.seeds,
             "first_seed": sweep.first_seed,
             "objective": sweep.objective,
+            "prune": sweep.prune,
             "dimensions": [d._asdict() for d in sweep.space.dimensions],
             "fixed": sweep.space.fixed,
         }
     )
     path = sweep.directory / SWEEP
     if path.exists():
-        before = {"first_seed": 0} | read_json(path)  # older sweeps do not say it
+        # older sweeps do not say these
+        before = {"first_seed": 0, "prune": True} | read_json(path)
         changed = [name for name in kept if before.get(name) != kept[name]]
         if changed:
             raise InputError(
@@ -324,7 +328,7 @@ def _try(sweep: Sweep, trial: Any, stopping: threading.Event) -> float:
     expert_return = None
     if held_out.has_rewards:
         expert_return = float(held_out.trajectories.returns.mean())
-    watcher = _Watcher(trial, runs, rounds, expert_return, stopping)
+    watcher = _Watcher(trial, runs, rounds, expert_return, stopping, prune=sweep.prune)
     # Trials learn from the part that is not held out, which lies in the sweep's own folder in the
     # form of ours: the columns that were named are those of the user's table.
     shared = replace(sweep.spec, config=config, demos=str(sweep.directory / _TRAIN), columns=None)
@@ -394,12 +398,15 @@ class _Watcher:
         rounds: int,
         expert_return: float | None,
         stopping: threading.Event,
+        *,
+        prune: bool = True,
     ) -> None:
         self.trial = trial
         self.runs = runs
         self.rounds = rounds
         self.expert_return = expert_return
         self.stopping = stopping
+        self.prune = prune
         self.reported = 0
         self.failed: str | None = None
 
@@ -426,5 +433,5 @@ class _Watcher:
             self.trial.report(how_far(line, self.expert_return), step)
             self.reported += 1
             # In the first half of a run agents only scout: nothing is hopeless yet.
-            if step >= self.rounds // 2 and self.trial.should_prune():
+            if self.prune and step >= self.rounds // 2 and self.trial.should_prune():
                 raise optuna.TrialPruned
