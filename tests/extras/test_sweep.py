@@ -257,7 +257,8 @@ def test_a_sweep_by_the_truth_marks_what_it_touches(swept, tmp_path):
     assert json.loads((tmp_path / "out" / "sweep.json").read_text())["objective"] == "truth"
 
 
-def test_hopeless_trials_are_pruned(tmp_path, monkeypatch):
+@pytest.mark.parametrize("prune", [True, False])
+def test_hopeless_trials_are_pruned_unless_all_are_to_run_to_their_end(tmp_path, prune):
     from icrl.experiment.suite import sweep
 
     study = optuna.create_study(
@@ -269,8 +270,8 @@ def test_hopeless_trials_are_pruned(tmp_path, monkeypatch):
         run.mkdir()
         line = {"round": 3, "agent/return": 60 * value, "constraint/cost_demos": 1 - value}
         (run / "metrics.jsonl").write_text(json.dumps(line) + "\n")
-        watcher = sweep._Watcher(trial, [run], 6, 60.0, sweep.threading.Event())
-        if value == 0.1:
+        watcher = sweep._Watcher(trial, [run], 6, 60.0, sweep.threading.Event(), prune=prune)
+        if value == 0.1 and prune:
             with pytest.raises(optuna.TrialPruned):
                 watcher.waiting()
         else:
