@@ -1,6 +1,7 @@
-"""What a sweep chooses; or sweeps of several tasks together, one choice for all of them.
+r"""What a sweep chooses; or sweeps of several tasks together, one choice for all of them.
 
-    python benchmarks/chosen.py results/sweep-paper-lap-grid --stands 0
+    python benchmarks/chosen.py results/sweep-paper-lap-grid --stands 0 \
+        --without backward.kl_unit=trajectory backward.max_kl_new_old=none
     python benchmarks/chosen.py results/sweep-paper-lap-grid results/sweep-paper-half-cheetah
 
 Reads `trials.csv` and `sweep.json` of each sweep and ranks what was completed in all of them with
@@ -13,7 +14,8 @@ choices of each setting: a round of 6,144 steps on LapGridWorld is one of 102,40
 `--stands` names the trial that is the preset as it is (a sweep begins with it). Then the table
 tells how many values each row changes, and a sentence below it what is chosen: of those within
 0.005 of the best the one that changes least, and nothing where it is not better than what stands
-by more than 0.01.
+by more than 0.01. Rows that have all of the values of `--without` are left out: choices that a
+space cannot help to hold, but that are none.
 """
 
 import argparse
@@ -82,6 +84,20 @@ def read(directory: Path) -> Sweep:
             # the same settings on the same seeds: the same number, to the last digit
             objectives[key] = float(row["objective"])
     return Sweep(directory.name, settings, trials, objectives)
+
+
+def without(sweep: Sweep, values: dict[str, str]) -> Sweep:
+    """The sweep less the trials that have all of these values."""
+    names = list(sweep.settings)
+    left_out = {
+        names.index(name): place(sweep.settings[name], value) for name, value in values.items()
+    }
+    kept = {
+        places: objective
+        for places, objective in sweep.objectives.items()
+        if any(places[index] != there for index, there in left_out.items())
+    }
+    return sweep._replace(objectives=kept)
 
 
 def ranked(sweeps: list[Sweep]) -> list[Joint]:
@@ -187,8 +203,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sweeps", nargs="+", type=Path, help="directories of committed sweeps")
     parser.add_argument("--stands", type=int, help="the trial that is the preset as it is")
+    parser.add_argument(
+        "--without", nargs="+", default=[], metavar="NAME=VALUE", help="values that are no choice"
+    )
     args = parser.parse_args()
     sweeps = [read(directory) for directory in args.sweeps]
+    if args.without:
+        values = dict(each.split("=", 1) for each in args.without)
+        sweeps = [without(sweep, values) for sweep in sweeps]
     found = ranked(sweeps)
     if args.stands is None:
         print(table(sweeps, found).markdown(), end="")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from icrl.errors import InputError
+from icrl.methods.registry import preset
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
@@ -116,6 +117,29 @@ def test_what_stands_is_kept_where_nothing_is_better_by_more_than_a_hundredth(tm
 def test_what_stands_must_have_been_completed(pair):
     with pytest.raises(InputError, match="trial 5 of sweep-body was not completed"):
         chosen.places_of(chosen.read(pair[1]), 5)
+
+
+def test_values_that_are_no_choice_together_are_left_out(pair):
+    left = chosen.without(chosen.read(pair[0]), {"restart_above": "0.05", "forward.steps": "10"})
+    assert [row[0] for row in chosen.table([left], chosen.ranked([left])).rows] == ["0", "1, 3"]
+
+
+# A limit of Table 1 that is left out, without the reading by which it could never fire (F13).
+NO_CHOICE = {"backward.kl_unit": "trajectory", "backward.max_kl_new_old": "none"}
+
+
+def test_the_preset_paper_holds_what_its_sweep_chooses():
+    found = chosen.without(chosen.read(RESULTS / "sweep-paper-lap-grid"), NO_CHOICE)
+    picked = chosen.choose(chosen.ranked([found]), chosen.places_of(found, 0))
+    assert found.trials[picked.places] == [24]
+    config = preset("paper", "lap-grid")
+    for (name, choices), index in zip(found.settings.items(), picked.places, strict=True):
+        value = config
+        for part in name.split("."):
+            value = getattr(value, part)
+        if value is None:
+            value = "none"
+        assert value == choices[index], name
 
 
 def test_of_the_sweep_of_ours_nothing_is_chosen_for_most_trials_reach_the_most_there_is():

@@ -95,14 +95,15 @@ def test_a_space_says_whether_it_holds_what_settings_have():
     assert [dimension.holding(paper) for dimension in found.dimensions] == [
         None,  # no scouts
         None,  # 13 is below 20
-        "none",
+        0.05,
         "[64, 64]",  # by its label, as Optuna keeps it
         10.0,
         "trajectory",
-        0,
+        2,
         None,  # 1 is neither
     ]
     baseline = preset("default", "lap-grid", "binary-classifier")
+    assert found.dimensions[2].holding(baseline) == "none"
     assert found.dimensions[4].holding(baseline) is None  # it has no limit
     assert found.dimensions[0].holding(ours) == 3
 
