@@ -128,18 +128,49 @@ def test_values_that_are_no_choice_together_are_left_out(pair):
 NO_CHOICE = {"backward.kl_unit": "trajectory", "backward.max_kl_new_old": "none"}
 
 
-def test_the_preset_paper_holds_what_its_sweep_chooses():
-    found = chosen.without(chosen.read(RESULTS / "sweep-paper-lap-grid"), NO_CHOICE)
+def sweep_of(folder):
+    found = chosen.read(RESULTS / folder)
+    if folder == "sweep-paper-lap-grid":
+        found = chosen.without(found, NO_CHOICE)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("folder", "trial", "name", "method"),
+    [
+        ("sweep-paper-lap-grid", 24, "paper", "icrl"),
+        ("sweep-binary-classifier-lap-grid", 20, "default", "binary-classifier"),
+        ("sweep-gail-constraint-lap-grid", 19, "default", "gail-constraint"),
+    ],
+    ids=["paper", "binary-classifier", "gail-constraint"],
+)
+def test_the_presets_hold_what_their_sweeps_choose(folder, trial, name, method):
+    found = sweep_of(folder)
     picked = chosen.choose(chosen.ranked([found]), chosen.places_of(found, 0))
-    assert found.trials[picked.places] == [24]
-    config = preset("paper", "lap-grid")
-    for (name, choices), index in zip(found.settings.items(), picked.places, strict=True):
+    assert trial in found.trials[picked.places]
+    config = preset(name, "lap-grid", method)
+    for (path, choices), index in zip(found.settings.items(), picked.places, strict=True):
         value = config
-        for part in name.split("."):
+        for part in path.split("."):
             value = getattr(value, part)
         if value is None:
             value = "none"
-        assert value == choices[index], name
+        assert value == choices[index], path
+
+
+def test_the_page_says_what_the_command_prints():
+    page = (ROOT / "docs" / "fair.md").read_text()
+    for folder in (
+        "sweep-paper-lap-grid",
+        "sweep-binary-classifier-lap-grid",
+        "sweep-gail-constraint-lap-grid",
+    ):
+        found = sweep_of(folder)
+        ranks = chosen.ranked([found])
+        stands = chosen.places_of(found, 0)
+        assert chosen.verdict([found], ranks, stands).removeprefix("Chosen: ") in page
+        if folder == "sweep-paper-lap-grid":
+            assert chosen.table([found], ranks, stands).markdown() in page
 
 
 def test_of_the_sweep_of_ours_nothing_is_chosen_for_most_trials_reach_the_most_there_is():
