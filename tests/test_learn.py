@@ -136,6 +136,7 @@ def test_a_budget_that_leaves_no_round_after_the_scouts_is_refused():
 def test_the_papers_algorithm_runs_from_end_to_end():
     rounds = []
     config = replace(preset("paper", "lap-grid"), steps=4 * (2_048 + 13 * 200))
+    config = replace(config, restart_above=None)
     config = replace(config, forward=replace(config.forward, steps=2_048))
     learn(TASK, lap_demos(), config, on_round=rounds.append)
     assert [r.phase for r in rounds] == [Phase.round] * 4

@@ -87,7 +87,7 @@ class GradientWay:
         afresh.
         """
         number = state.number + 1
-        # Off by default (`restart_above` is None). An agent that was trained under another zeta may
+        # Off where `restart_above` is None. An agent that was trained under another zeta may
         # be stuck where the old one left it.
         if self._moved_far(state):
             key = jax.random.fold_in(self.key_agent, number)

@@ -83,6 +83,53 @@ def test_a_killed_sweep_goes_on_where_it_was(swept):
     assert len(set(rates)) == len(rates)
 
 
+FEW = """
+steps = 2000
+scouts = 0
+num_samples = 2
+[forward]
+steps = 512
+num_envs = 4
+rollout_steps = 64
+target_kl = {choices = ["none", %s, 0.5]}
+learning_rate = {low = 1e-5, high = 1e-2, log = true}
+hidden = {choices = [[16], [64, 64]]}
+respect = {choices = ["terminate", "lagrangian"]}
+"""
+AS_IT_STANDS = {
+    "forward.target_kl": 0.03,
+    "forward.learning_rate": 3e-4,
+    "forward.hidden": "[64, 64]",
+    "forward.respect": "terminate",
+}
+
+
+def sweep_few(tmp_path, present, trials):
+    """A sweep of the default, whose forward.target_kl is 0.03."""
+    (tmp_path / "space.toml").write_text(FEW % present)
+    words = ["sweep", "lap-grid", "--space", str(tmp_path / "space.toml"), "--episodes", "2"]
+    main([*words, "--trials", str(trials), "--out", str(tmp_path / "out")])
+    return open_study(tmp_path / "out").get_trials()
+
+
+def test_the_first_trial_is_the_preset_as_it_is_and_only_once(tmp_path):
+    (first,) = sweep_few(tmp_path, 0.03, trials=1)
+    assert first.params == AS_IT_STANDS
+    assert first.state == optuna.trial.TrialState.COMPLETE
+    config = json.loads((tmp_path / "out/trial-0000/seed-0/config.json").read_text())["config"]
+    assert config["forward"]["target_kl"] == 0.03
+    # a sweep that goes on does not begin with it again
+    _, second = sweep_few(tmp_path, 0.03, trials=2)
+    assert second.params != AS_IT_STANDS
+
+
+def test_a_preset_that_does_not_lie_in_the_space_is_no_trial_and_that_is_said(tmp_path, capsys):
+    (first,) = sweep_few(tmp_path, 0.02, trials=1)
+    assert first.params["forward.target_kl"] != 0.03
+    said = " ".join(capsys.readouterr().out.split())
+    assert "(preset default) are no trial: forward.target_kl = 0.03 is not in the space" in said
+
+
 LONG = (
     SPACE.replace("steps = 2000", "steps = 20000")
     .replace("[64, 100]", "[32, 64]")
@@ -210,7 +257,8 @@ def test_a_sweep_by_the_truth_marks_what_it_touches(swept, tmp_path):
     assert json.loads((tmp_path / "out" / "sweep.json").read_text())["objective"] == "truth"
 
 
-def test_hopeless_trials_are_pruned(tmp_path, monkeypatch):
+@pytest.mark.parametrize("prune", [True, False])
+def test_hopeless_trials_are_pruned_unless_all_are_to_run_to_their_end(tmp_path, prune):
     from icrl.experiment.suite import sweep
 
     study = optuna.create_study(
@@ -222,8 +270,8 @@ def test_hopeless_trials_are_pruned(tmp_path, monkeypatch):
         run.mkdir()
         line = {"round": 3, "agent/return": 60 * value, "constraint/cost_demos": 1 - value}
         (run / "metrics.jsonl").write_text(json.dumps(line) + "\n")
-        watcher = sweep._Watcher(trial, [run], 6, 60.0, sweep.threading.Event())
-        if value == 0.1:
+        watcher = sweep._Watcher(trial, [run], 6, 60.0, sweep.threading.Event(), prune=prune)
+        if value == 0.1 and prune:
             with pytest.raises(optuna.TrialPruned):
                 watcher.waiting()
         else:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from icrl.methods.record import Method, baseline_settings
+from icrl.presets import CLASSIFIER_CHOICE
 
 if TYPE_CHECKING:
     from icrl.constraint.objective import Objective
@@ -20,6 +21,6 @@ BINARY_CLASSIFIER = Method(
     label="binary classifier",
     summary="demonstrations against samples",
     colour="#009E73",
-    settings=baseline_settings(),
+    settings=baseline_settings(CLASSIFIER_CHOICE),
     objective=_objective,
 )

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from icrl.methods.record import Method, Presses, baseline_settings
+from icrl.presets import GAIL_CHOICE
 
 if TYPE_CHECKING:
     from icrl.constraint.objective import Objective
@@ -21,7 +22,7 @@ GAIL_CONSTRAINT = Method(
     label="GAIL constraint",
     summary="GAIL's discriminator as a bonus",
     colour="#CC79A7",
-    settings=baseline_settings(),
+    settings=baseline_settings(GAIL_CHOICE),
     presses=Presses.bonus,
     objective=_objective,
 )

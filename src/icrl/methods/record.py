@@ -46,12 +46,13 @@ def _our_settings() -> dict[str, Settings]:
     }
 
 
-def baseline_settings() -> dict[str, Settings]:
-    """The paper's loop and Lagrangian agent, with the PPO of the preset."""
+def baseline_settings(choice: presets.BaselineChoice) -> dict[str, Settings]:
+    """The paper's loop and Lagrangian agent, with the PPO of the preset
+    and what the method's own sweep chose."""
     return {
-        "default": lambda task: presets.baseline(task, "default"),
-        "paper": lambda task: presets.baseline(task, "paper"),
-        "authors": lambda task: presets.baseline(task, "authors"),
+        "default": lambda task: presets.baseline(task, "default", choice),
+        "paper": lambda task: presets.baseline(task, "paper", choice),
+        "authors": lambda task: presets.baseline(task, "authors", choice),
     }
 
 

@@ -44,6 +44,9 @@ class SweepArgs:
     first_seed: int = 0
     """Seed of the first of them: settings that are chosen for a report are chosen on seeds that it
     does not show, e.g. 100."""
+    prune: bool = True
+    """End trials that are behind most others half-way. Not where a choice is made for a report: a
+    trial that is behind by a hundredth is ended, too."""
     method: Annotated[str, tyro.conf.arg(help=help_text(sweepable=True))] = ICRL.name
     preset: str = "default"
     """Settings to start from: default (ours), paper (the paper's table) or authors
@@ -110,6 +113,7 @@ def run(arguments: list[str]) -> None:
         trials=args.trials,
         seeds=args.seeds,
         first_seed=args.first_seed,
+        prune=args.prune,
         jobs=args.jobs,
         objective=args.objective,
         engine=find_engine(args.engine, args.address, args.jobs),

@@ -32,6 +32,13 @@ def test_every_choice_fits_its_preset(name, task, method, settings):
             assert num_rounds(make_scenario(task).task, config) >= 5
 
 
+@pytest.mark.parametrize(("name", "task", "method", "settings"), USES)
+def test_every_space_holds_what_its_preset_has(name, task, method, settings):
+    base = preset(settings, task, method)
+    for dimension in read_space(SPACES / f"{name}.toml").dimensions:
+        assert dimension.holding(base) is not None, (dimension.name, dimension.value_of(base))
+
+
 def test_the_budgets_of_choices_are_alike():
     sizes = {path.stem: len(read_space(path).dimensions) for path in SPACES.glob("*.toml")}
     assert sizes == dict.fromkeys({use[0] for use in USES}, 9)

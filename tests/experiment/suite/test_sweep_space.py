@@ -75,6 +75,39 @@ def test_ranges_and_choices_become_settings_of_their_type(tmp_path):
     assert space.fixed["forward"] == {"gamma": 0.9}  # a trial leaves no trace in the next
 
 
+def test_a_space_says_whether_it_holds_what_settings_have():
+    ours = preset("default", "lap-grid")
+    found = space_of(
+        {
+            "scouts": {"low": 1, "high": 4},
+            "num_samples": {"low": 20, "high": 40},
+            "restart_above": {"choices": [0.05, "none"]},
+            "forward": {"hidden": {"choices": [[16], [64, 64]]}},
+            "backward": {
+                "max_kl_old_new": {"low": 1.0, "high": 20.0},
+                "kl_unit": {"choices": ["trajectory", "step"]},
+                "initial_bias": {"choices": [2, 0]},
+                "learning_rate_decay": {"choices": [0.9, 0.8]},
+            },
+        }
+    )
+    paper = preset("paper", "lap-grid")
+    assert [dimension.holding(paper) for dimension in found.dimensions] == [
+        None,  # no scouts
+        None,  # 13 is below 20
+        0.05,
+        "[64, 64]",  # by its label, as Optuna keeps it
+        10.0,
+        "trajectory",
+        2,
+        None,  # 1 is neither
+    ]
+    baseline = preset("default", "lap-grid", "binary-classifier")
+    assert found.dimensions[2].holding(baseline) == "none"
+    assert found.dimensions[4].holding(baseline) is None  # it has no limit
+    assert found.dimensions[0].holding(ours) == 3
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -24,6 +24,7 @@ from icrl.demos.dataset import Demonstrations
 from icrl.demos.formats import load_demos, save_demos
 from icrl.errors import InputError
 from icrl.experiment.directory.lock import require_unlocked
+from icrl.experiment.directory.parsing import NONE
 from icrl.experiment.directory.run_directory import RunDirectory
 from icrl.experiment.directory.spec import RunSpec
 from icrl.experiment.engine.engine import Engine, Job, run_jobs
@@ -79,6 +80,8 @@ class Sweep:
     """Where runs run."""
     first_seed: int = 0
     """Of the runs of a trial: first_seed, first_seed + 1, ..."""
+    prune: bool = True
+    """End trials that are behind most others, half-way."""
 
 
 def _optuna() -> Any:
@@ -132,6 +135,7 @@ def run_sweep(sweep: Sweep, demos: Demonstrations, say: Say) -> Any:
     _remember(sweep)
     _split_demos(sweep.directory, demos)
     study = open_study(sweep.directory, sweep.spec.seed)
+    _begin_with_the_preset(sweep, study, say)
     # Counted in the study, not here: other processes may work on the same one.
     enough = optuna.study.MaxTrialsCallback(sweep.trials, states=_done_states())
     stopping = threading.Event()
@@ -239,13 +243,15 @@ def _remember(sweep: Sweep) -> None:
             "seeds": sweep.seeds,
             "first_seed": sweep.first_seed,
             "objective": sweep.objective,
+            "prune": sweep.prune,
             "dimensions": [d._asdict() for d in sweep.space.dimensions],
             "fixed": sweep.space.fixed,
         }
     )
     path = sweep.directory / SWEEP
     if path.exists():
-        before = {"first_seed": 0} | read_json(path)  # older sweeps do not say it
+        # older sweeps do not say these
+        before = {"first_seed": 0, "prune": True} | read_json(path)
         changed = [name for name in kept if before.get(name) != kept[name]]
         if changed:
             raise InputError(
@@ -254,6 +260,33 @@ def _remember(sweep: Sweep) -> None:
                 "on with it."
             )
     write_json(path, kept)
+
+
+def _begin_with_the_preset(sweep: Sweep, study: Any, say: Say) -> None:
+    """The first trial of a fresh study has the swept settings as they stand: what is chosen in the
+    end was compared with them. Not where the space leaves one of them out."""
+    base = sweep.spec.config
+    held = {each.name: each.holding(base) for each in sweep.space.dimensions}
+    missing = [each for each in sweep.space.dimensions if held[each.name] is None]
+    # Of two processes that begin at once, one.
+    with FileLock(sweep.directory / _MAKING):
+        if study.get_trials(deepcopy=False):
+            return
+        if missing:
+            named = ", ".join(f"{each.name} = {_written(each.value_of(base))}" for each in missing)
+            say(
+                f"The settings as they stand (preset {sweep.spec.preset}) are no trial: {named} "
+                "is not in the space. Add it there to see what they are worth."
+            )
+            return
+        study.enqueue_trial(held)
+
+
+def _written(value: Any) -> Any:
+    """A setting as a file of settings has it."""
+    if value is None:
+        return NONE
+    return to_json(value)
 
 
 def _split_demos(directory: Path, demos: Demonstrations) -> None:
@@ -295,7 +328,7 @@ def _try(sweep: Sweep, trial: Any, stopping: threading.Event) -> float:
     expert_return = None
     if held_out.has_rewards:
         expert_return = float(held_out.trajectories.returns.mean())
-    watcher = _Watcher(trial, runs, rounds, expert_return, stopping)
+    watcher = _Watcher(trial, runs, rounds, expert_return, stopping, prune=sweep.prune)
     # Trials learn from the part that is not held out, which lies in the sweep's own folder in the
     # form of ours: the columns that were named are those of the user's table.
     shared = replace(sweep.spec, config=config, demos=str(sweep.directory / _TRAIN), columns=None)
@@ -365,12 +398,15 @@ class _Watcher:
         rounds: int,
         expert_return: float | None,
         stopping: threading.Event,
+        *,
+        prune: bool = True,
     ) -> None:
         self.trial = trial
         self.runs = runs
         self.rounds = rounds
         self.expert_return = expert_return
         self.stopping = stopping
+        self.prune = prune
         self.reported = 0
         self.failed: str | None = None
 
@@ -397,5 +433,5 @@ class _Watcher:
             self.trial.report(how_far(line, self.expert_return), step)
             self.reported += 1
             # In the first half of a run agents only scout: nothing is hopeless yet.
-            if step >= self.rounds // 2 and self.trial.should_prune():
+            if self.prune and step >= self.rounds // 2 and self.trial.should_prune():
                 raise optuna.TrialPruned

@@ -46,6 +46,26 @@ class Dimension(NamedTuple):
             return trial.suggest_int(self.name, self.low, self.high, log=self.log)
         return trial.suggest_float(self.name, self.low, self.high, log=self.log)
 
+    def holding(self, config: LearnConfig) -> Any | None:
+        """What these settings have here, as Optuna keeps it; None: it does not lie in the space."""
+        value = self.value_of(config)
+        if self.low is not None and self.high is not None:
+            if value is not None and self.low <= value <= self.high:
+                return value
+            return None
+        hint = _hint_of(self.name)
+        for choice in self.choices:
+            if parse_as(hint, choice, self.name) == value:
+                return _label(choice)
+        return None
+
+    def value_of(self, config: LearnConfig) -> Any:
+        """What these settings have here."""
+        value: Any = config
+        for part in self.name.split("."):
+            value = getattr(value, part)
+        return value
+
 
 class Space(NamedTuple):
     """What is swept, and what is fixed."""
@@ -128,6 +148,14 @@ def _dimension(name: str, said: dict[str, Any], hint: Any) -> Dimension:
     if not low < high or (log and low <= 0):
         raise InputError(f"{name} = {said!r}: low must be below high, and above 0 if log is true.")
     return Dimension(name, low, high, log, kind is int, ())
+
+
+def _hint_of(name: str) -> Any:
+    """The type of a setting, by its dotted name."""
+    hint: Any = LearnConfig
+    for part in name.split("."):
+        hint = typing.get_type_hints(hint)[part]
+    return hint
 
 
 def _number_kind(hint: Any) -> type | None:
