@@ -103,7 +103,7 @@ def test_a_space_says_whether_it_holds_what_settings_have():
         None,  # 1 is neither
     ]
     baseline = preset("default", "lap-grid", "binary-classifier")
-    assert found.dimensions[2].holding(baseline) == "none"
+    assert found.dimensions[2].holding(ours) == "none"
     assert found.dimensions[4].holding(baseline) is None  # it has no limit
     assert found.dimensions[0].holding(ours) == 3
 
