@@ -108,6 +108,8 @@ class BaselineChoice:
     initial_bias: float = 0.0
 
 
+NO_CHOICE = BaselineChoice()
+"""Of a method for which no sweep was made."""
 CLASSIFIER_CHOICE = BaselineChoice(
     restart_above=0.05,
     short_rounds=True,
@@ -138,7 +140,7 @@ def baseline(task: str, name: str, choice: BaselineChoice) -> LearnConfig:
     settings, ours = paper(task), default(task)
     chosen = choice
     if name == "paper":
-        chosen = BaselineChoice()
+        chosen = NO_CHOICE
     # One PPO for all methods of a table, but for what was swept: else part of a distance is the
     # agent's, not the constraint's (decision 0006).
     forward = replace(

@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from icrl.search import tables
+from icrl.search import choose, tables
 from icrl.search.axes import Axis
 from icrl.search.choose import find_rule
-from icrl.search.find import score
+from icrl.search.find import Candidate, score
 from icrl.search.question import Values, put_question
-from icrl.search.rule import Kept, Problem, depths_of, explained_share, wall_in
+from icrl.search.rule import Kept, Problem, Rule, depths_of, explained_share, wall_in
 from icrl.search.trying import tried_under
 
 
@@ -501,6 +501,24 @@ def test_axes_in_which_agents_need_no_new_way_are_asked_once_more_and_no_longer(
     shares.clear()
     tried_under(asked, question, score(question, (0, 1)), best_worth=1.0)
     assert len(shares) == 1
+
+
+@pytest.mark.parametrize(
+    ("worth", "explained", "chosen"),
+    [
+        (0.86, 1.0, (0,)),  # as on HalfCheetah: x beside two velocities
+        (0.60, 1.0, (1, 2)),  # less than three quarters of 0.94
+        (0.86, 0.9, (1, 2)),  # it leaves too much unexplained
+    ],
+)
+def test_of_rules_that_explain_as_much_the_one_over_fewer_axes_is_taken(worth, explained, chosen):
+    def rule_over(axes, worth, explained):
+        candidate = Candidate(axes, worth, 4, explained, 0.0, kept=0.0)
+        return Rule((), candidate, region=None, borne=0.1, flagged_held_out=0.0)
+
+    pair = rule_over((1, 2), 0.94, 1.0)
+    rules = [pair, rule_over((0,), worth, explained), rule_over((3,), 0.8 * worth, explained)]
+    assert choose._simplest(pair, rules).candidate.axes == chosen
 
 
 def test_agents_are_asked_once_for_pairs_and_triples_together():

@@ -46,9 +46,11 @@ def _our_settings() -> dict[str, Settings]:
     }
 
 
-def baseline_settings(choice: presets.BaselineChoice) -> dict[str, Settings]:
+def baseline_settings(
+    choice: presets.BaselineChoice = presets.NO_CHOICE,
+) -> dict[str, Settings]:
     """The paper's loop and Lagrangian agent, with the PPO of the preset
-    and what the method's own sweep chose."""
+    and what the method's own sweep chose, where there was one."""
     return {
         "default": lambda task: presets.baseline(task, "default", choice),
         "paper": lambda task: presets.baseline(task, "paper", choice),

@@ -134,7 +134,7 @@ def _first_that_matters(
             tried[candidate.axes] = known[candidate.axes]
     if not tried:
         return None, ranked
-    best = _most_sparing(list(tried.values()))
+    best = _simplest(_most_sparing(list(tried.values())), list(tried.values()))
     for part in parts_of(best.candidate, ranked):
         if part.axes not in tried:
             if part.axes not in known:
@@ -168,6 +168,22 @@ def _most_sparing(rules: list[Rule]) -> Rule:
         and rule.candidate.explained >= best.explained - NEARLY
     ]
     return max(rivals, key=lambda rule: rule.candidate.spared)
+
+
+def _simplest(best: Rule, rules: list[Rule]) -> Rule:
+    """A rule over fewer axes that is worth nearly as much and explains as much, where there is one:
+    of many pairs some explain a threshold by the ways of those who cross it."""
+    whole = best.candidate
+    simpler = [
+        rule
+        for rule in rules
+        if len(rule.candidate.axes) < len(whole.axes)
+        and rule.candidate.spared >= AS_MUCH * whole.spared
+        and rule.candidate.explained >= whole.explained - NEARLY
+    ]
+    fewest = min((len(rule.candidate.axes) for rule in simpler), default=len(whole.axes))
+    simplest = [rule for rule in simpler if len(rule.candidate.axes) == fewest]
+    return max(simplest, key=lambda rule: rule.candidate.spared, default=best)
 
 
 def _explains_newest(problem: Problem, rule: Rule) -> bool:
