@@ -59,7 +59,8 @@ def icrl(*words: str) -> float:
 def whole_run(task: str, name: str, *words: str) -> dict[str, Any]:
     """`icrl bench run`; what it wrote."""
     out = OUT / f"{name}.json"
-    icrl("bench", "run", task, *words, "--out", str(out))
+    # Relative: the command is written into the file, and a path of this machine says nothing.
+    icrl("bench", "run", task, *words, "--out", os.path.relpath(out))
     read: dict[str, Any] = json.loads(out.read_text())
     return read
 
