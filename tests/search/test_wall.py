@@ -5,7 +5,8 @@ import pytest
 from scipy.interpolate import RegularGridInterpolator
 
 from icrl.search.axes import Ruler
-from icrl.search.wall import _GAP, _Rays, _reach, place_wall
+from icrl.search.rays import _GAP, _Rays, _reach
+from icrl.search.wall import place_wall
 
 LINE = Ruler(values=np.array([0.0, 1.0]), places=np.array([0.0, 1.0]), few=False)
 
