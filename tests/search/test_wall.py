@@ -272,6 +272,32 @@ def test_nobody_can_be_inside_the_circle_of_a_sine_and_a_cosine():
     assert not forbidden(wall, middle).any()
 
 
+def test_between_demonstrations_and_evidence_there_is_no_hole_where_nobody_was():
+    # slow on one arc of a ring and fast elsewhere: nobody is ever half as fast
+    rng = np.random.default_rng(0)
+
+    def ring(number, slow_on_arc):
+        angles = rng.uniform(-np.pi, np.pi, number)
+        speeds = rng.uniform(0.9, 1.0, number)
+        if slow_on_arc:
+            speeds = np.where(np.abs(angles) < 1.0, rng.uniform(0.35, 0.4, number), speeds)
+        return np.stack([np.cos(angles) / 2 + 0.5, np.sin(angles) / 2 + 0.5, speeds], axis=1)
+
+    def on_arc(places):
+        return (places[:, 0] > 0.5 + np.cos(0.9) / 2) & (places[:, 2] > 0.5)
+
+    shown = [ring(400, slow_on_arc=True) for _ in range(20)]
+    done = [ring(200, slow_on_arc=False) for _ in range(8)]
+    wall = wall_of((LINE, LINE, LINE), shown, done, on_arc)
+    angles = np.linspace(-0.8, 0.8, 40)
+    for speed in (0.5, 0.6, 0.7, 0.8, 0.95):
+        cut = np.stack([np.cos(angles) / 2 + 0.5, np.sin(angles) / 2 + 0.5, 0 * angles + speed], 1)
+        assert forbidden(wall, cut).all(), speed
+    opposite = np.array([[0.0, 0.5, 0.95], [0.05, 0.7, 0.95]])
+    assert not forbidden(wall, opposite).any()
+    assert not forbidden(wall, np.array([[0.5, 0.5, 0.6]])).any()
+
+
 def test_how_far_a_ray_goes_is_what_it_meets_first():
     """Node by node, against the slow way: each ray by itself, to its end."""
     rng = np.random.default_rng(0)

@@ -22,9 +22,6 @@ _MOST_RIVALS = 5
 _MOST_KEPT = 0.7
 """Where agents keep more than this of what they earn beyond demonstrations under every
 candidate, there is no rule."""
-_MOST_KEPT = 0.7
-"""Where agents keep more than this of what they earn beyond demonstrations under every
-candidate, there is no rule."""
 _MOST_TRIED = 6
 """Candidates under which agents are asked to act."""
 _RIVALS = 0.6

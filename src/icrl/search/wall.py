@@ -32,6 +32,8 @@ _HEAVY = 0.3
 """Of the largest weight: lighter trajectories do not say how far the forbidden reaches."""
 _SOMEBODY = 0.05
 """Of the ruler: places further from everybody, in two of three axes, are no places."""
+_THIN = 0.3
+"""Of the ruler: a gap narrower than twice this between those who were there is no gap."""
 _PIECE = 0.02
 """Share of the evidence, by weight, that must enter a piece."""
 _MOST_STEPS = 40_000
@@ -239,7 +241,9 @@ def _possible(
         nobody = np.ones((shape[left], shape[right]), np.bool_)
         nobody[nodes[left], nodes[right]] = False
         sampling = (grids[left][1] - grids[left][0], grids[right][1] - grids[right][0])
-        near = distance_transform_edt(nobody, sampling=sampling) <= _SOMEBODY
+        near = distance_transform_edt(nobody, sampling=sampling) <= _SOMEBODY + _THIN
+        # Taken back again: a curve stays a curve, but what lies between thin tracks is filled.
+        near = distance_transform_edt(near, sampling=sampling) > _THIN
         possible &= np.expand_dims(near, ({0, 1, 2} - {left, right}).pop())
     return possible
 
