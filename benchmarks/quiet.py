@@ -98,7 +98,7 @@ def steady(args: argparse.Namespace) -> list[Asked]:
             task=task,
             processes=processes,
             threads=threads,
-            meters=("raw", "terminate", "lagrangian"),
+            meters=("raw", "terminate", "shielded", "lagrangian"),
             seconds=args.seconds,
         )
         results = run_setting(setting)
@@ -106,6 +106,8 @@ def steady(args: argparse.Namespace) -> list[Asked]:
         where = f"{task}, {processes} x {threads}"
         ratio = results["terminate"].ratio_to_raw or 0.0
         found.append(Asked(f"steady training, {where}", bar, True, ratio))
+        behind = results["shielded"].ratio_to_raw or 0.0
+        found.append(Asked(f"behind the shield over without, {where}", 0.85, True, behind / ratio))
         other = results["lagrangian"].ratio_to_raw or 0.0
         found.append(Asked(f"Lagrangian over terminate form, {where}", 0.8, True, other / ratio))
     (OUT / "steady.json").write_text(json.dumps(rows, indent=1) + "\n")

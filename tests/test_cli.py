@@ -2,7 +2,9 @@
 clear refusals with exit code 2, whole runs."""
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -43,6 +45,18 @@ def test_help_names_every_verb(words, capsys):
     main(words)
     said = capsys.readouterr().out
     assert all(f"icrl {verb}" in said for verb in VERBS)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["learn", "--help"], ["tasks"]])
+def test_whoever_reads_only_the_beginning_sees_no_traceback(words):
+    # as after `| head`: nobody is left to read
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "icrl", *words]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    assert done.stderr == ""
+    assert done.returncode in (1, 128 + signal.SIGPIPE)  # 1: Rich's own answer
 
 
 def test_version(capsys):

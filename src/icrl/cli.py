@@ -4,6 +4,8 @@ Imports nothing heavy, so help is instant.
 """
 
 import errno
+import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -58,6 +60,14 @@ _FULL_OR_FORBIDDEN = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, err
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point of the `icrl` command."""
+    try:
+        _main(argv)
+        sys.stdout.flush()  # here, where it can be caught, and not at Python's end
+    except BrokenPipeError:
+        _end_unread()
+
+
+def _main(argv: Sequence[str] | None) -> None:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         sys.stdout.write(OVERVIEW)
@@ -105,10 +115,17 @@ def _end_interrupted(words: str, at_once: bool) -> NoReturn:
     raise SystemExit(exit_code) from None
 
 
+def _end_unread() -> NoReturn:
+    """Whoever read what was printed has seen enough (`icrl ... | head`): no fault, no words."""
+    # Python flushes once more at its end, and would complain.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(128 + signal.SIGPIPE) from None
+
+
 def _words_for(error: InputError | OSError) -> str:
     if isinstance(error, InputError):
         return str(error)
-    # Anything else may be a fault of ours, and needs its traceback.
+    # Anything else may be a fault of ours, and needs its traceback; a reader who left is `main`'s.
     if error.errno not in _FULL_OR_FORBIDDEN:
         raise error
     return f"{error.filename or 'a file'} cannot be read or written: {reason_of(error)}."

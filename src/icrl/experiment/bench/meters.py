@@ -3,8 +3,9 @@ environment steps that was.
 
 `raw` is the physics alone, the limit (`world`, of tasks without MuJoCo: the environment's own
 steps); `rollout` adds acting and the learned cost; `terminate` and
-`lagrangian` are full training, the two forms of the forward step. Heavy imports are inside: flags
-must be set before JAX is loaded.
+`lagrangian` are full training, the two forms of the forward step; `shielded` is the first of them
+behind the shield of a found region. Heavy imports are inside: flags must be set before JAX is
+loaded.
 """
 
 import math
@@ -40,7 +41,7 @@ class Setting:
     """Environment steps per policy update; None: the task's preset."""
     width: int = 64
     """Hidden units per layer of the policy and the critics."""
-    meters: tuple[str, ...] = ("raw", "rollout", "terminate", "lagrangian")
+    meters: tuple[str, ...] = ("raw", "rollout", "terminate", "shielded", "lagrangian")
     rounds: int = 5
     """Slices of time per meter; the meters take turns."""
     seconds: float = 10.0
@@ -77,6 +78,7 @@ def make_meter(name: str, setting: Setting) -> Meter:
         "terminate": lambda s: training_meter(
             forward_config(s, Respect.terminate), make_scenario(s.task).task
         ),
+        "shielded": shielded_meter,
         "lagrangian": lambda s: training_meter(
             forward_config(s, Respect.lagrangian), make_scenario(s.task).task
         ),
@@ -187,25 +189,52 @@ def rollout_meter(setting: Setting) -> Meter:
     return chunk
 
 
-def training_meter(config: ForwardConfig, task: Task) -> Meter:
+def training_meter(
+    config: ForwardConfig, task: Task, shield: CostFunction | None = None
+) -> Meter:
     """What `forward_step` repeats: a rollout under the learned cost, and the update of policy,
-    critics, normalisers."""
-    from icrl.agent.forward_step import update_agent
+    critics, normalisers; with a `shield` behind it, whose model of what follows learns too."""
+    from icrl.agent.forward_step import update_agent, with_foresight
     from icrl.agent.rollout import EnvStream, collect_rollout
     from icrl.agent.state import init_agent, policy_of
 
     rng = np.random.default_rng(0)
-    cost = fresh_cost(task, task.name)
+    cost = shield or fresh_cost(task, task.name)
     stream = EnvStream(task.make_env(config.num_envs), seed=0)
     agent = init_agent(rng, task, config)
 
     def chunk() -> int:
         nonlocal agent
-        rollout = collect_rollout(rng, stream, policy_of(agent, task, config), cost, config)
+        policy = policy_of(agent, task, config, shield)
+        rollout = collect_rollout(rng, stream, policy, cost, config)
+        if shield is not None and agent.foresight is not None:
+            agent = with_foresight(rng, agent, rollout, task)
         agent, _ = update_agent(rng, agent, rollout, stream, config, None, constrained=True)
         return config.num_envs * config.rollout_steps
 
     return chunk
+
+
+def shielded_meter(setting: Setting) -> Meter:
+    """Training behind the shield of a region like those that are found: a wall at x = -3, or of
+    other tasks at -3 in the first feature."""
+    from icrl.constraint.found import region_cost
+    from icrl.constraint.region import Region, RegionAxis
+    from icrl.search.wall import NODES
+
+    task = make_scenario(setting.task).task
+    column = 0
+    if "x" in task.observation_names:
+        column = task.observation_names.index("x")
+    nodes = np.linspace(-30.0, 30.0, NODES[1])
+    region = Region(
+        axes=(RegionAxis(columns=(0,), nodes=nodes),),
+        # rises from the wall on: an agent behind it is shown the way out
+        depth=np.maximum(0.0, -2.0 - nodes).astype(np.float32),
+        evidence_depth=1.0,
+    )
+    config = forward_config(setting, Respect.terminate)
+    return training_meter(config, task, region_cost(region, ((column,),), task))
 
 
 def plain_ppo(setting: Setting) -> ForwardConfig:

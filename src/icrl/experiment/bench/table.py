@@ -26,6 +26,7 @@ MEANINGS = {
     "world": "the world alone",
     "rollout": "rollout (acting, cost)",
     "terminate": "training (terminate)",
+    "shielded": "training (terminate), shield",
     "lagrangian": "training (lagrangian)",
     "ours": "ours, 10 epochs",
     "sb3-dummy": "SB3 PPO, DummyVecEnv",
