@@ -189,9 +189,7 @@ def rollout_meter(setting: Setting) -> Meter:
     return chunk
 
 
-def training_meter(
-    config: ForwardConfig, task: Task, shield: CostFunction | None = None
-) -> Meter:
+def training_meter(config: ForwardConfig, task: Task, shield: CostFunction | None = None) -> Meter:
     """What `forward_step` repeats: a rollout under the learned cost, and the update of policy,
     critics, normalisers; with a `shield` behind it, whose model of what follows learns too."""
     from icrl.agent.forward_step import update_agent, with_foresight
