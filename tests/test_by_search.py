@@ -82,6 +82,22 @@ def test_where_help_does_not_help_the_judge_goes_on(way, handed_out):
     assert "not trained out" in last.why
 
 
+def test_what_settling_undoes_is_not_handed_out(way, handed_out):
+    state = way.solve(handed_out, lambda _: None)
+    good = way.move(way.sample(state))
+    settling = good.training._replace(steps=2 * way.forward.tail, done_at=1, passes=3)
+    # a goal that the last look misses
+    poor = dataclasses.replace(good.expected, returns=good.expected.returns + 1e6)
+    spoiled = dataclasses.replace(way._fresh(good, Phase.final, "test").training.agent)
+    last = dataclasses.replace(
+        good, expected=poor, training=settling._replace(agent=spoiled), acted=spoiled
+    )
+    last = way.move(way.sample(last))
+    assert last.finished
+    assert last.acted is good.best
+    assert "worse than the best before it" in last.why
+
+
 def test_who_trains_all_steps_never_stops_early(way, handed_out):
     state = handed_out
     patient = dataclasses.replace(way.config, train=Train.all_steps)

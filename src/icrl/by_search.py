@@ -365,12 +365,15 @@ class SearchWay:
         finished = training.finished or out_of_steps or stuck
         why = "the agent that is handed out is being trained"
         acted = state.acted
-        if finished and training.done_at is None and goal is not None:
-            # the last agent did not get there: the best feasible one is handed out, and it is said
+        # Settling may undo what was reached: the last look counts, too (decision 0028).
+        if finished and goal is not None and training.passes < goal.passes:
+            # the last agent is not there: the best feasible one is handed out, and it is said
             acted = state.best
             earned = f"{state.best_return:.4g}, demonstrations earn {shortfall:.4g}"
             why = f"the agent is not trained out: {earned}"
-            if state.best_return >= shortfall:
+            if training.done_at is not None:
+                why = f"what settled is worse than the best before it, which is taken: {earned}"
+            elif state.best_return >= shortfall:
                 why = f"the agent earned what demonstrations earn, but not twice in a row: {earned}"
         return dataclasses.replace(
             state, training=training, finished=finished, acted=acted, why=why

@@ -151,3 +151,23 @@ def test_an_agent_that_gets_no_better_is_trained_no_further(monkeypatch, patienc
     )
     assert trained.steps == ends
     assert not trained.met_goal
+
+
+@pytest.mark.parametrize(("last", "taken"), [(2.5, 3), (0.0, 1)])
+def test_what_settling_undoes_is_not_handed_out(monkeypatch, last, taken):
+    told = iter([2.0, 3.0, 2.0, last])  # done at the second look, over at the fourth
+    monkeypatch.setattr(training_module, "measure", lambda *_: Measurement(next(told), 0.0))
+    seen = []
+    trained = train_out(
+        jax.random.key(0),
+        worlds.push_reward(),
+        None,
+        dataclasses.replace(CONFIG, steps=32, tail=64),
+        320,
+        Goal(1.0),
+        num_samples=2,
+        on_piece=lambda training, *_: seen.append(training.agent),
+    )
+    assert trained.met_goal
+    assert len(seen) == 4
+    assert trained.agent is seen[taken]

@@ -252,6 +252,8 @@ def train_out(
             most_at = training.steps
         if patience is not None and training.steps - most_at >= patience:
             break
-    if goal is None or training.done_at is not None:
-        return Trained(training.agent, training.steps, training.done_at is not None)
-    return Trained(best, training.steps, met_goal=False)
+    met_goal = training.done_at is not None
+    # The last look counts, too: settling may undo what was reached (decision 0028).
+    if goal is None or training.passes >= goal.passes:
+        return Trained(training.agent, training.steps, met_goal)
+    return Trained(best, training.steps, met_goal)
