@@ -22,6 +22,7 @@ from icrl.trust.of_run import found_by_search
 from icrl.trust.record import record_of
 from icrl.trust.returns import check_returns
 from icrl.trust.rule import (
+    WIDER,
     Scored,
     Standing,
     check_elsewhere,
@@ -294,6 +295,20 @@ def test_a_rule_is_as_good_as_it_is_ahead_of_its_rivals(own, other, level, words
     check = check_rivals(Standing(None if own is None else Scored("x", own), others))
     assert check.level is level
     assert words in check.reason
+
+
+@pytest.mark.parametrize(("wider", "level"), [(0.75, Level.good), (0.85, Level.care)])
+def test_three_features_that_explain_much_more_are_a_reason_for_care(wider, level):
+    check = check_rivals(Standing(Scored("x", 0.6), (), Scored("y + z + w", wider)))
+    assert check.level is level
+    assert ("y + z + w" in check.reason) == (level is Level.care)
+
+
+def test_the_best_three_features_are_scored_where_the_rule_has_fewer():
+    standing = standing_of(rule(), TASK, record())
+    assert standing.wider.axes.count("+") == 2
+    # this world's rule is a threshold: three features explain no more
+    assert standing.wider.score <= standing.own.score + WIDER
 
 
 def test_the_scores_of_the_card_count_before_those_of_the_record():

@@ -69,7 +69,7 @@ def _found_at(problem: Problem, question: Question, old: Rule | None) -> Finding
     # No score exceeds 1: the largest search of all can be left out.
     if len(problem.axes) < 3 or best_pair + gain > 1.0:
         return finding
-    triples = find(question, _triples(question, len(problem.axes)))
+    triples = find(question, triples_of(question, len(problem.axes)))
     better = [triple for triple in triples if triple.score >= best_pair + gain]
     if not better:
         return finding
@@ -204,7 +204,7 @@ def _believed(candidates: list[Candidate], strength: float) -> bool:
     return least <= _MOST_KEPT and first.score * first.taken / (1.0 - least) * strength >= LEAST
 
 
-def _triples(question: Question, num_axes: int) -> list[tuple[int, ...]]:
+def triples_of(question: Question, num_axes: int) -> list[tuple[int, ...]]:
     """Sets of three axes: all, or where there are many those that hold one of the best pairs."""
     if num_axes <= _MOST_FOR_TRIPLES:
         return [chosen for chosen in sets_of(num_axes, 3) if len(chosen) == 3]

@@ -13,6 +13,7 @@ from icrl.constraint.learned import LearnedConstraint
 from icrl.explain.left_open import rivals_of
 from icrl.rounds import Phase
 from icrl.search.axes import Axis, make_axes
+from icrl.search.choose import triples_of
 from icrl.search.find import Candidate, Question, find, rank, score
 from icrl.search.question import put_question, values_of
 from icrl.search.tables import sets_of
@@ -33,6 +34,8 @@ AHEAD = 0.8
 """A rival that scores more than this share of what the rule scores is close."""
 CLEARLY = 0.1
 """A rival that scores so much more explains the evidence better."""
+WIDER = 0.2
+"""A rule over three features, which demonstrations show more thinly, must score so much more."""
 PLAINLY = 0.3
 """Score of a rule against the agents' own episodes, above which they plainly go elsewhere."""
 MUCH = 0.2
@@ -55,6 +58,8 @@ class Standing(NamedTuple):
     """None: ζ forbids nothing."""
     others: tuple[Scored, ...]
     """Best first; none of them is a part of the rule's features, nor has them as a part."""
+    wider: Scored | None = None
+    """The best over three features, where the rule has fewer, by the record."""
 
 
 def standing_of(constraint: LearnedConstraint, task: Task, record: Record) -> Standing | None:
@@ -94,7 +99,22 @@ def standing_of(constraint: LearnedConstraint, task: Task, record: Record) -> St
         for name, value in found.items()
         if own is None or not _part_of(name, own.axes)
     ]
-    return Standing(own, tuple(sorted(others, key=lambda other: -other.score)))
+    return Standing(
+        own,
+        tuple(sorted(others, key=lambda other: -other.score)),
+        _widest(constraint, question, axes),
+    )
+
+
+def _widest(
+    constraint: LearnedConstraint, question: Question, axes: tuple[Axis, ...]
+) -> Scored | None:
+    """The three features that explain the evidence best; None: the rule has as many, or there are
+    fewer."""
+    if len(axes) < 3 or len(_own_axes(constraint, axes)) > 2:
+        return None
+    best = rank(question, triples_of(question, len(axes)))[0]
+    return Scored(_named(best.axes, axes), best.score)
 
 
 def check_rivals(standing: Standing) -> Check:
@@ -132,6 +152,16 @@ def check_rivals(standing: Standing) -> Check:
         )
     if own.score < CLEAR:
         return Check(NAME, Level.care, f"{said}: not clearly", numbers)
+    wider = standing.wider
+    if wider is not None and wider.score > own.score + WIDER:
+        numbers["wider"] = list(wider)
+        return Check(
+            NAME,
+            Level.care,
+            f"{said}; one over three features ({wider.axes}) with {wider.score:.2f}, and "
+            "demonstrations are too thin in three to tell",
+            numbers,
+        )
     return Check(NAME, Level.good, f"{said}; no rival comes near", numbers)
 
 
