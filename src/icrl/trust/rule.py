@@ -59,7 +59,7 @@ class Standing(NamedTuple):
     others: tuple[Scored, ...]
     """Best first; none of them is a part of the rule's features, nor has them as a part."""
     wider: Scored | None = None
-    """The best over three features, where the rule has fewer, by the record."""
+    """The best over three features, where by the record it explains clearly more than the rule."""
 
 
 def standing_of(constraint: LearnedConstraint, task: Task, record: Record) -> Standing | None:
@@ -109,11 +109,15 @@ def standing_of(constraint: LearnedConstraint, task: Task, record: Record) -> St
 def _widest(
     constraint: LearnedConstraint, question: Question, axes: tuple[Axis, ...]
 ) -> Scored | None:
-    """The three features that explain the evidence best; None: the rule has as many, or there are
-    fewer."""
-    if len(axes) < 3 or len(_own_axes(constraint, axes)) > 2:
+    """The three features that explain the evidence best; None: the rule has as many, or explains
+    nearly as much."""
+    mine = _own_axes(constraint, axes)
+    if len(axes) < 3 or len(mine) > 2:
         return None
     best = rank(question, triples_of(question, len(axes)))[0]
+    # Both by the record: the card's score of the rule may be of other evidence.
+    if best.score <= score(question, mine).score + WIDER:
+        return None
     return Scored(_named(best.axes, axes), best.score)
 
 
@@ -153,7 +157,7 @@ def check_rivals(standing: Standing) -> Check:
     if own.score < CLEAR:
         return Check(NAME, Level.care, f"{said}: not clearly", numbers)
     wider = standing.wider
-    if wider is not None and wider.score > own.score + WIDER:
+    if wider is not None:
         numbers["wider"] = list(wider)
         return Check(
             NAME,
