@@ -110,7 +110,6 @@ class Finder:
             weights=weights,
             paid=state.expected.paid(evidence.trajectories),
             strength=strength_of(evidence, weights, state.expected),
-            newest=np.asarray(evidence.generations == evidence.generations.max()),
             kept_under=kept_under,
             chance=values_of(self.axes, state.chance, self.task.discrete),
         )

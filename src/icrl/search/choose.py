@@ -6,7 +6,6 @@ from icrl.search.find import (
     AS_MUCH,
     FINER_SCALES,
     LEAST,
-    NEARLY,
     Candidate,
     Question,
     find,
@@ -14,7 +13,7 @@ from icrl.search.find import (
     score,
 )
 from icrl.search.question import put_question
-from icrl.search.rule import Finding, Problem, Rule, explained_share
+from icrl.search.rule import Finding, Problem, Rule
 from icrl.search.tables import sets_of
 from icrl.search.trying import tried_under
 
@@ -29,11 +28,8 @@ _RIVALS = 0.6
 the one that forbids less of what chance does is taken."""
 _MOST_FOR_TRIPLES = 14
 """With more axes than this, triples are looked for beside the best pairs alone."""
-_TRIPLE_GAIN = {True: 0.35, False: 0.15}
-"""A rule over three axes must score so much more than one over two is worth, where that one
-explains the newest evidence, and where it does not: demonstrations are thin in three dimensions."""
-_EXPLAINS = 0.8
-"""A rule explains a counter-example where so much of it, by weight, enters what it forbids."""
+_TRIPLE_GAIN = 0.15
+"""A rule over three axes that scores so much more than one over two is worth is tried, too."""
 _CLEARLY = 0.1
 """Other axes take the place of the old ones where they score so much more."""
 
@@ -63,24 +59,24 @@ def _found_at(problem: Problem, question: Question, old: Rule | None) -> Finding
     candidates = find(question, sets_of(len(problem.axes)))
     tried: dict[tuple[int, ...], Rule] = {}
     finding = _best(problem, question, candidates, old, names, tried)
-    explained = finding.rule is not None and _explains_newest(problem, finding.rule)
-    gain = _TRIPLE_GAIN[explained]
-    best_pair = _best_worth(finding, candidates)
+    best_pair = _best_worth(candidates, tried)
     # No score exceeds 1: the largest search of all can be left out.
-    if len(problem.axes) < 3 or best_pair + gain > 1.0:
+    if len(problem.axes) < 3 or best_pair + _TRIPLE_GAIN > 1.0:
         return finding
     triples = find(question, triples_of(question, len(problem.axes)))
-    better = [triple for triple in triples if triple.score >= best_pair + gain]
+    better = [triple for triple in triples if triple.score >= best_pair + _TRIPLE_GAIN]
     if not better:
         return finding
     ranked = sorted([*better, *candidates], key=lambda other: (other.vetoed, -other.score))
     return _best(problem, question, ranked, old, names, tried)
 
 
-def _best_worth(finding: Finding, candidates: list[Candidate]) -> float:
+def _best_worth(candidates: list[Candidate], tried: dict[tuple[int, ...], Rule]) -> float:
     """What the best of some candidates is worth; of those that were not tried, their score."""
-    tried = {rival.axes: rival for rival in finding.rivals if rival.kept is not None}
-    known = [tried.get(candidate.axes, candidate) for candidate in candidates]
+    known = [
+        tried[candidate.axes].candidate if candidate.axes in tried else candidate
+        for candidate in candidates
+    ]
     return max((candidate.worth for candidate in known if not candidate.vetoed), default=0.0)
 
 
@@ -131,17 +127,13 @@ def _first_that_matters(
             tried[candidate.axes] = known[candidate.axes]
     if not tried:
         return None, ranked
-    best = _simplest(_most_sparing(list(tried.values())), list(tried.values()))
+    best = _most_sparing(list(tried.values()))
     for part in parts_of(best.candidate, ranked):
-        if part.axes not in tried:
-            if part.axes not in known:
-                known[part.axes] = tried_under(problem, question, part)
-            tried[part.axes] = known[part.axes]
-        simpler = tried[part.axes]
-        # Parts stand smallest first: the first that will do is the simplest.
-        if simpler.candidate.worth >= AS_MUCH * best.candidate.worth:
-            best = simpler
-            break
+        if part.axes not in known:
+            known[part.axes] = tried_under(problem, question, part)
+        tried[part.axes] = known[part.axes]
+    # All of them beside each other: the parts of a whole may be as alike as any rivals are.
+    best = _simplest(best, list(tried.values()))
     asked = sorted((rule.candidate for rule in tried.values()), key=lambda other: -other.worth)
     others = [candidate for candidate in ranked if candidate.axes not in tried]
     first = best.candidate
@@ -162,13 +154,13 @@ def _most_sparing(rules: list[Rule]) -> Rule:
         if rule.candidate.worth >= _RIVALS * best.worth
         # Without this, half of a union of rules would win: it forbids less (decision 0022,
         # two-walls).
-        and rule.candidate.explained >= best.explained - NEARLY
+        and rule.candidate.does_as_much(best)
     ]
     return max(rivals, key=lambda rule: rule.candidate.spared)
 
 
 def _simplest(best: Rule, rules: list[Rule]) -> Rule:
-    """A rule over fewer axes that is worth nearly as much and explains as much, where there is one:
+    """A rule over fewer axes that is worth nearly as much and does as much, where there is one:
     of many pairs some explain a threshold by the ways of those who cross it."""
     whole = best.candidate
     simpler = [
@@ -176,16 +168,11 @@ def _simplest(best: Rule, rules: list[Rule]) -> Rule:
         for rule in rules
         if len(rule.candidate.axes) < len(whole.axes)
         and rule.candidate.spared >= AS_MUCH * whole.spared
-        and rule.candidate.explained >= whole.explained - NEARLY
+        and rule.candidate.does_as_much(whole)
     ]
     fewest = min((len(rule.candidate.axes) for rule in simpler), default=len(whole.axes))
     simplest = [rule for rule in simpler if len(rule.candidate.axes) == fewest]
     return max(simplest, key=lambda rule: rule.candidate.spared, default=best)
-
-
-def _explains_newest(problem: Problem, rule: Rule) -> bool:
-    """The rule forbids something that nearly all of the newest trajectories do."""
-    return explained_share(rule, problem, problem.weights * problem.newest) >= _EXPLAINS
 
 
 def _believed(candidates: list[Candidate], strength: float) -> bool:

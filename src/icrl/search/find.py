@@ -31,11 +31,11 @@ _VETO = 0.8
 _MOST_CANDIDATES = 8
 _WORTH_A_LOOK = 0.4
 """Candidates score at least so much of what the best does."""
-AS_MUCH = 0.75
-"""A part of a set of axes that is worth at least this share of what the
-whole is worth stands for it."""
+AS_MUCH = 2 / 3
+"""A smaller set of axes that is worth at least this share of what a larger one is worth stands for
+it."""
 NEARLY = 0.05
-"""A part of a set of axes that explains less by no more than this explains as much."""
+"""A set of axes that explains less by no more than this explains as much."""
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -75,6 +75,13 @@ class Candidate(NamedTuple):
         """
         return self.score * self.taken**2
 
+    def does_as_much(self, other: "Candidate") -> bool:
+        """It explains as much as another; where agents were asked to obey both, it takes as much
+        from them. They know better than a table: of what out-earns, some may be luck."""
+        if self.kept is None or other.kept is None:
+            return self.explained >= other.explained - NEARLY
+        return self.kept <= other.kept + NEARLY
+
     @property
     def spared(self) -> float:
         """Worth, as far as it leaves alone what has nothing to do with the gain."""
@@ -113,8 +120,8 @@ def find(question: Question, sets: list[tuple[int, ...]]) -> list[Candidate]:
 
 
 def parts_of(whole: Candidate, candidates: list[Candidate]) -> list[Candidate]:
-    """Candidates over fewer of the same axes that may be worth and explain as much as the whole,
-    the smallest first."""
+    """Candidates over fewer of the same axes that may be worth and do as much as the whole,
+    the smallest first. Where agents can be asked, they say what each does."""
     parts = [
         other
         for other in candidates
@@ -122,7 +129,7 @@ def parts_of(whole: Candidate, candidates: list[Candidate]) -> list[Candidate]:
         and not other.vetoed
         # Its score is the most that it can be worth: what cannot reach the whole need not be tried.
         and other.score >= AS_MUCH * whole.worth
-        and other.explained >= whole.explained - NEARLY
+        and (whole.kept is not None or other.does_as_much(whole))
     ]
     return sorted(parts, key=lambda part: (len(part.axes), -part.score))
 

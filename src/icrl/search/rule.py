@@ -11,7 +11,7 @@ from icrl.search.axes import Axis
 from icrl.search.find import Candidate, Question
 from icrl.search.question import Values, measured, rulers_of
 from icrl.search.wall import Wall, joined, place_wall
-from icrl.types import BoolArray, FloatArray
+from icrl.types import FloatArray
 
 _JUST_INSIDE = 0.999
 """Of the level: between nodes that lie on it, rounding decides."""
@@ -116,22 +116,10 @@ class Problem(NamedTuple):
     """[M, T]: what was earned before each step, as a share of what demonstrations earn"""
     strength: float
     """How much there is to explain, from 0 to 1."""
-    newest: BoolArray
-    """[M]: trajectories of the newest generation"""
     kept_under: "Callable[[Rule], Kept] | None" = None
     """Lets agents act under a rule; None: they cannot be asked."""
     chance: Values | None = None
     """What an agent does that has learned nothing."""
-
-
-def explained_share(rule: Rule, problem: Problem, weights: FloatArray) -> float:
-    """Of trajectories with these weights, the share that enters what the rule forbids."""
-    done = problem.done
-    # By the wall and not by cells: it is the wall that agents meet.
-    inside = depths_of(rule, problem.axes, done.values) > rule.region.level
-    entered = np.zeros(done.number, np.bool_)
-    np.logical_or.at(entered, done.owners, inside)
-    return float(weights @ entered / max(float(weights.sum()), 1e-12))
 
 
 def depths_of(rule: Rule, axes: tuple[Axis, ...], values: FloatArray) -> FloatArray:

@@ -83,7 +83,6 @@ def _with_ways(problem: Problem, kept: Kept) -> Problem:
             [problem.weights, kept.weights * (problem.weights.max() / kept.weights.max())]
         ),
         paid=paid,
-        newest=np.concatenate([problem.newest, np.zeros(ways.number, np.bool_)]),
     )
 
 

@@ -155,7 +155,6 @@ def _search(num_features: int, episodes: int) -> float:
         # A view: one row stands for all.
         paid=np.broadcast_to(np.linspace(0.0, 2.0, _HORIZON), (episodes, _HORIZON)),
         strength=1.0,
-        newest=np.ones(episodes, np.bool_),
     )
     find_rule(problem)
     return time.process_time() - began
