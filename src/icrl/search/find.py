@@ -128,7 +128,7 @@ def parts_of(whole: Candidate, candidates: list[Candidate]) -> list[Candidate]:
         if set(other.axes) < set(whole.axes)
         and not other.vetoed
         # Its score is the most that it can be worth: what cannot reach the whole need not be tried.
-        and other.score >= AS_MUCH * whole.worth
+        and other.score >= AS_MUCH * whole.spared
         and (whole.kept is not None or other.does_as_much(whole))
     ]
     return sorted(parts, key=lambda part: (len(part.axes), -part.score))
