@@ -511,6 +511,17 @@ def test_of_parts_that_do_as_much_the_one_that_forbids_less_of_chance_is_taken()
     assert choose._simplest(whole, [whole, rule_over((0, 1), 0.32, 1.0, 0.0)]) == whole
 
 
+@pytest.mark.parametrize(("explained", "chosen"), [(0.91, (0, 1)), (0.97, (0, 2))])
+def test_of_rules_over_as_many_axes_one_that_leaves_more_unexplained_is_no_rival(explained, chosen):
+    # as on two-walls: a rule over the torque that is demanded explains one of two walls, and agents
+    # that have learned nothing anew keep as little under it
+    best = rule_over((0, 1), 0.505, 0.986, 0.024)
+    best = best._replace(candidate=best.candidate._replace(by_chance=0.211))
+    other = rule_over((0, 2), 0.446, explained, 0.0)
+    other = other._replace(candidate=other.candidate._replace(by_chance=0.126))
+    assert choose._most_sparing([best, other]).candidate.axes == chosen
+
+
 @pytest.mark.parametrize(("explained", "chosen"), [(1.0, (0,)), (0.9, (1, 2))])
 def test_where_nobody_can_be_asked_a_table_says_what_rules_do(explained, chosen):
     pair = rule_over((1, 2), 0.94, 1.0, None)

@@ -6,6 +6,7 @@ from icrl.search.find import (
     AS_MUCH,
     FINER_SCALES,
     LEAST,
+    NEARLY,
     Candidate,
     Question,
     find,
@@ -152,9 +153,9 @@ def _most_sparing(rules: list[Rule]) -> Rule:
         rule
         for rule in rules
         if rule.candidate.worth >= _RIVALS * best.worth
-        # Without this, half of a union of rules would win: it forbids less (decision 0022,
-        # two-walls).
-        and rule.candidate.does_as_much(best)
+        # Without this, half of a union of rules would win: it forbids less, and agents that have
+        # learned nothing anew may keep as little under it (decisions 0022 and 0029, two-walls).
+        and rule.candidate.explained >= best.explained - NEARLY
     ]
     return max(rivals, key=lambda rule: rule.candidate.spared)
 
