@@ -24,6 +24,7 @@ from icrl.demos.collect import train_agent
 from icrl.demos.dataset import Demonstrations, shipped_demos
 from icrl.demos.formats import load_demos
 from icrl.evaluate import evaluate_policy
+from icrl.experiment.run.constraint_scores import VisitedPairs, score_constraint
 from icrl.methods.learners import learner_of
 from icrl.methods.registry import find_method
 from icrl.presets import default
@@ -46,13 +47,14 @@ def one_run(
 ) -> tuple[dict[str, Any], Trajectories, LearnedConstraint | None]:
     """Learn, score, and score a fresh agent under the constraint that came out."""
     started = time.perf_counter()
+    visited = VisitedPairs(demos.trajectories)
     last = learner_of(find_method(method))(
         scenario.task,
         demos,
         config,
         seed,
         {"method": method, "seed": seed},
-        lambda _: None,
+        lambda round_: visited.add(round_.samples, round_.number, round_.evidence_weights),
         lambda _: None,
     )
     seconds = time.perf_counter() - started
@@ -79,6 +81,8 @@ def one_run(
             scenario, policy_of(fresh.agent, scenario.task, config.forward), EPISODES, seed
         )
         scores["lower_bridge_cost"] = lower_bridge_cost(last.constraint)
+        scores["lower_bridge_flagged"] = lower_bridge_flagged(last.constraint)
+        scores["constraint"] = score_constraint(scenario, last.constraint, visited, demos)
         scores["fresh_agent"] = {"steps": fresh.steps, **fresh_truth._asdict()}
     return scores, walk(scenario, last.policy, seed), last.constraint
 
@@ -86,9 +90,19 @@ def one_run(
 def lower_bridge_cost(constraint: LearnedConstraint) -> float:
     """The highest over x of the lowest over y of the mean cost 1 − ζ:
     near 1 when some cross-section is closed."""
+    return float(np.max(np.min(mean_cost(constraint, lower_bridge()), axis=0)))
+
+
+def lower_bridge_flagged(constraint: LearnedConstraint) -> float:
+    """Share of the middle third of the lower bridge that is forbidden."""
+    middle = lower_bridge()[:, 6:13]
+    return float(np.mean(mean_cost(constraint, middle) > 0.5))
+
+
+def lower_bridge() -> FloatArray:
+    """Places on it: [9 across, 19 along, 2]."""
     x, y = np.linspace(*plane.RIVER, 21)[1:-1], np.linspace(*plane.LOWER_BRIDGE, 9)
-    places = np.stack(np.meshgrid(x, y), axis=-1)  # [9, 19, 2]
-    return float(np.max(np.min(mean_cost(constraint, places), axis=0)))
+    return np.stack(np.meshgrid(x, y), axis=-1)
 
 
 def mean_cost(constraint: LearnedConstraint, places: FloatArray) -> FloatArray:
@@ -124,8 +138,10 @@ def main() -> None:
             shown = {
                 k: v
                 for k, v in scores.items()
-                if k in ("lower_bridge_episodes", "lower_bridge_cost")
+                if k in ("lower_bridge_episodes", "lower_bridge_cost", "lower_bridge_flagged")
             }
+            if "constraint" in scores:
+                shown["false_alarm_rate"] = scores["constraint"]["false_alarm_rate"]
             fresh = scores.get("fresh_agent", {}).get("violating_episodes")
             print(
                 f"{method} seed {seed}: return {scores['true_return']:.1f} {shown} fresh agent "

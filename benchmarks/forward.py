@@ -39,8 +39,11 @@ OTHERS = {"helped": 400_000, "empty": 400_000, "alone": 1_000_000}
 """On all other worlds, by mode."""
 PATIENCE = 400_000
 """Steps after which an agent that has not become better is not trained further."""
-MEASURED = 40
-"""Episodes that say whether an agent is done: of ten, one start too hard or too easy decides."""
+NEAR = 0.02
+"""Of what demonstrations earn: an agent is done where it earns no less than that less than they."""
+MEASURED = 100
+"""Episodes that say whether an agent is done, as many as the agent of a run has: of ten, one start
+too hard or too easy decides, and of forty a breach from one start in fifty is missed."""
 
 
 def main() -> None:
@@ -125,7 +128,10 @@ def make_cell(world: str, mode: str, seed: int, changes: tuple[str, ...]) -> dic
         training = start_training(generator(key), task, config, demos)
         agent, steps, reached = training.agent, 0, None
     else:
-        goal = Goal(expected.mean - expected.standard_error)
+        # Where demonstrations scatter, one that misses their mean by its standard error does not
+        # pass: it is 9 % on octant, 8 % on two-walls.
+        near = min(expected.standard_error, NEAR * abs(expected.mean))
+        goal = Goal(expected.mean - near)
         if mode == "empty":
             goal = Goal(np.inf)
         curve: list[tuple[int, float, float]] = []

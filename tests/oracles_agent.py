@@ -138,7 +138,10 @@ def ppo_loss(
         divergences.append(ratio - 1 - math.log(ratio))
     policy_loss, value_loss = -float(np.mean(gains)), float(np.mean(errors))
     entropy = float(np.mean(entropies))
-    loss = policy_loss + config.value_weight * value_loss - config.entropy_bonus * entropy
+    bonus = config.entropy_bonus
+    if shape.discrete:
+        bonus += config.choice_bonus
+    loss = policy_loss + config.value_weight * value_loss - bonus * entropy
     return loss, [policy_loss, value_loss, entropy, float(np.mean(divergences))]
 
 

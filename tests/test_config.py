@@ -41,6 +41,7 @@ OUT_OF_RANGE = [
     (ForwardConfig, "clip", 0.0),
     (ForwardConfig, "max_gradient_norm", -0.5),
     (ForwardConfig, "entropy_bonus", -0.01),
+    (ForwardConfig, "choice_bonus", -0.01),
     (ForwardConfig, "value_weight", -0.01),
     (ForwardConfig, "target_kl", 0.0),
     (ForwardConfig, "hidden", ()),

@@ -155,6 +155,9 @@ class ForwardConfig:
     """Trace decay of the cost advantage."""
     entropy_bonus: float = 0.0
     """Weight of the policy's entropy, 1/beta (fidelity F10)."""
+    choice_bonus: float = 0.03
+    """Added to it where actions are choices: one that is hardly drawn any more is hardly learned of
+    any more (decision 0030). Where they are numbers, their spread is learned on its own."""
     value_weight: float = 0.5
     """Weight of the critics' squared errors in the loss."""
     max_gradient_norm: float = 0.5
@@ -205,7 +208,7 @@ class ForwardConfig:
         require(self.pull >= 1, "forward.pull", self.pull, "an integer >= 1")
         for name in ("learning_rate", "adam_epsilon", "clip", "max_gradient_norm"):
             require(getattr(self, name) > 0, f"forward.{name}", getattr(self, name), "a number > 0")
-        for name in ("entropy_bonus", "value_weight"):
+        for name in ("entropy_bonus", "choice_bonus", "value_weight"):
             require(
                 getattr(self, name) >= 0, f"forward.{name}", getattr(self, name), "a number >= 0"
             )

@@ -148,6 +148,8 @@ def baseline(task: str, name: str, choice: BaselineChoice) -> LearnConfig:
         respect=Respect.lagrangian,
         multiplier=settings.forward.multiplier,
         shield=False,
+        # as it was when their sweeps were made
+        choice_bonus=0.0,
     )
     if name == "paper":
         forward = settings.forward
@@ -232,6 +234,7 @@ def paper(task: str) -> LearnConfig:
             cost_gamma=0.99,  # Table 1: Cost-GAE-gamma
             cost_gae_lambda=0.95,  # Table 1: Cost-GAE-lambda
             entropy_bonus=0.0,  # Table 1: Entropy Bonus, 1/beta
+            choice_bonus=0.0,  # the same, where actions are choices
             hidden=(64, 64),  # Table 1: Policy, Value and Cost Value Network
             initial_log_std=0.0,  # authors (the default of their PPO)
             normalize_observations=True,  # sweep; authors too, but for LapGridWorld
@@ -431,5 +434,6 @@ def expert(task: str) -> tuple[ForwardConfig, int]:
     steps = {"bridges": 200_000, "half-cheetah-wall": 1_000_000, "ant-wall": 800_000}.get(
         task, config.steps
     )
-    # The whole rate to the end: the demonstrations that ship were recorded so (decision 0012).
-    return replace(config.forward, learning_rate_end=1.0), steps
+    # The whole rate to the end, and no bonus: the demonstrations that ship were recorded so
+    # (decisions 0012 and 0030).
+    return replace(config.forward, learning_rate_end=1.0, choice_bonus=0.0), steps

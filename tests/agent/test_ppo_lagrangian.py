@@ -39,6 +39,7 @@ def tiny(respect=Respect.lagrangian, **changes):
     }
     settings |= {
         "entropy_bonus": 0.02,
+        "choice_bonus": 0.03,
         "target_kl": None,
         "learning_rate": 0.05,
         "gamma": 0.9,

@@ -14,7 +14,6 @@ from icrl.agent.training import (
     Measurement,
     Training,
     first_forbidden,
-    goal_of,
     judged_training,
     measure,
     pace_of,
@@ -117,11 +116,6 @@ def test_without_a_goal_only_the_budget_ends_it():
     assert judged_training(
         state._replace(steps=1_000), Measurement(0.0, 0.0), None, 1_000, CONFIG
     ).finished
-
-
-def test_the_goal_is_the_mean_less_its_standard_error():
-    # mean 4, deviation sqrt(8/3) = 1.633, over sqrt(3): 0.943
-    assert goal_of(np.array([2.0, 4.0, 6.0])).least_return == pytest.approx(4 - 0.943, abs=1e-3)
 
 
 def test_a_training_without_demonstrations_is_no_clone():

@@ -107,6 +107,13 @@ def combined_advantages(
     return (standardized - multiplier * centred) / (1.0 + multiplier)
 
 
+def entropy_weight(shape: NetworkShape, config: ForwardConfig) -> float:
+    """1/β, by the kind of actions."""
+    if shape.discrete:
+        return config.entropy_bonus + config.choice_bonus
+    return config.entropy_bonus
+
+
 def ppo_loss(
     flat: Array, rows: Minibatch, shape: NetworkShape, config: ForwardConfig
 ) -> tuple[Array, Array]:
@@ -131,7 +138,7 @@ def blocks_loss(
     # expm1: for small moves ρ - 1 and log ρ agree in nearly all digits, and the plain form would
     # lose them.
     kl = jax.lax.stop_gradient(jnp.mean(jnp.expm1(log_ratio) - log_ratio))
-    loss = policy_loss + config.value_weight * value_loss - config.entropy_bonus * entropy
+    loss = policy_loss + config.value_weight * value_loss - entropy_weight(shape, config) * entropy
     return loss, jnp.stack([policy_loss, value_loss, entropy, kl])
 
 

@@ -59,14 +59,6 @@ class Training(NamedTuple):
     cloned: bool = False
 
 
-def goal_of(returns: Any) -> Goal:
-    """The goal that demonstrations set."""
-    # The standard error of their mean: an agent as good as the expert misses the mean itself half
-    # of the time.
-    spread = float(np.std(returns) / np.sqrt(len(returns)))
-    return Goal(float(np.mean(returns)) - spread)
-
-
 def start_training(
     rng: np.random.Generator,
     task: Task,
