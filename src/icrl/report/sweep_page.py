@@ -7,7 +7,8 @@ from typing import Any
 
 from icrl.config import LearnConfig
 from icrl.experiment.directory.config_file import write_config
-from icrl.experiment.suite.sweep import TRUTH, Sweep, best_config, worth
+from icrl.experiment.suite.sweep import TRUTH, Sweep, best_config
+from icrl.experiment.suite.sweep_study import worth
 from icrl.files import write_whole
 from icrl.report.cells import Table, fenced
 from icrl.report.web.markup import Html, element, joined, table_element

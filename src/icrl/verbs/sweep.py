@@ -79,8 +79,9 @@ def run(arguments: list[str]) -> None:
     from icrl.errors import InputError
     from icrl.experiment.directory.spec import RunSpec
     from icrl.experiment.engine.ray_engine import find_engine
-    from icrl.experiment.suite.sweep import TRUTH, Sweep, num_done, open_study, run_sweep
+    from icrl.experiment.suite.sweep import TRUTH, Sweep, run_sweep
     from icrl.experiment.suite.sweep_space import read_space
+    from icrl.experiment.suite.sweep_study import num_done, open_study
     from icrl.methods.registry import open_method, preset
     from icrl.report.sweep_page import BEST, write_sweep
 

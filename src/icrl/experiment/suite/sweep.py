@@ -7,9 +7,7 @@ checkpoints.
 """
 
 import json
-import os
 import threading
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,29 +29,26 @@ from icrl.experiment.engine.engine import Engine, Job, run_jobs
 from icrl.experiment.run.one_run import require_same_settings
 from icrl.experiment.suite.sweep_objective import how_far, judge_by_truth, judge_without_truth
 from icrl.experiment.suite.sweep_space import Space
+from icrl.experiment.suite.sweep_study import (
+    MAKING,
+    done_states,
+    num_done,
+    open_study,
+    require_optuna,
+    worth,
+)
 from icrl.files import make_folder
 from icrl.json_files import read_json, to_json, write_json
 from icrl.rounds import num_rounds
 from icrl.tasks.task import Scenario
 from icrl.trajectories import select
-from icrl.versions import PACKAGE
 
-STUDY = PACKAGE
-DATABASE = "sweep.db"
 SWEEP = "sweep.json"
 TRUTH = "truth"
 NO_TRUTH = "no-truth"
 _TRAIN = "demos-train.npz"
-_MAKING = ".sweep.db.lock"
 _HELD_OUT = "demos-held-out.npz"
 _HELD_OUT_SHARE = 0.2
-_HEARTBEAT = 10
-_GRACE = 30
-"""Seconds: how often a trial says that it lives, and after how long a silence it is tried again."""
-_STARTUP = 4
-"""Trials before any is pruned."""
-_RETRIES = 20
-"""How often a trial that died with its sweep goes on."""
 _FOLDER = "folder"
 """A trial is tried again under another number;
 this remembers the number whose folder holds its runs.
@@ -84,60 +79,17 @@ class Sweep:
     """End trials that are behind most others, half-way."""
 
 
-def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError as error:
-        raise InputError(
-            f"icrl sweep needs the extra 'sweep' ({error}): pip install 'icrl[sweep]'."
-        ) from error
-    return optuna
-
-
-def open_study(directory: Path, seed: int = 0) -> Any:
-    """The study in a sweep's directory, made if there is none; needs the extra 'sweep'."""
-    optuna = _optuna()
-    # what ends a trial is told by us, without a traceback
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    # two that make the tables at once would fail
-    with FileLock(directory / _MAKING), warnings.catch_warnings():
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        storage = optuna.storages.RDBStorage(
-            f"sqlite:///{directory / DATABASE}",
-            # SQLite lets one write at a time: others wait instead of failing.
-            engine_kwargs={"connect_args": {"timeout": 60}},
-            heartbeat_interval=_HEARTBEAT,
-            grace_period=_GRACE,
-            heartbeat_stale_trial_callback=optuna.storages.RetryHeartbeatStaleTrialCallback(
-                _RETRIES
-            ),
-        )
-        study = optuna.create_study(
-            study_name=STUDY,
-            storage=storage,
-            direction="maximize",
-            load_if_exists=True,
-            pruner=optuna.pruners.MedianPruner(n_startup_trials=_STARTUP),
-        )
-        made = len(study.get_trials(deepcopy=False))
-        # a sweep that goes on, or a second process: with the same seed it would try the same again
-        if made:
-            seed += 1_000_003 * made + os.getpid()
-        study.sampler = optuna.samplers.TPESampler(seed=seed % 2**32, constant_liar=True)
-        return study
-
-
 def run_sweep(sweep: Sweep, demos: Demonstrations, say: Say) -> Any:
     """Make trials until as many are done as are wanted; returns the study."""
     # Asked for before anything is written.
-    optuna = _optuna()
+    optuna = require_optuna()
     make_folder(sweep.directory)
     _remember(sweep)
     _split_demos(sweep.directory, demos)
     study = open_study(sweep.directory, sweep.spec.seed)
     _begin_with_the_preset(sweep, study, say)
     # Counted in the study, not here: other processes may work on the same one.
-    enough = optuna.study.MaxTrialsCallback(sweep.trials, states=_done_states())
+    enough = optuna.study.MaxTrialsCallback(sweep.trials, states=done_states())
     stopping = threading.Event()
     errors: list[BaseException] = []
     places = threading.Lock()
@@ -197,21 +149,6 @@ def run_sweep(sweep: Sweep, demos: Demonstrations, say: Say) -> Any:
     return study
 
 
-def num_done(study: Any) -> int:
-    """Trials that were finished or pruned; one that was killed is not: it is tried again."""
-    return len(study.get_trials(deepcopy=False, states=_done_states()))
-
-
-def worth(trial: Any) -> float | None:
-    """What a trial that came to its end is worth; of a pruned one Optuna keeps the last report as
-    its value."""
-    from optuna.trial import TrialState
-
-    if trial.state != TrialState.COMPLETE:
-        return None
-    return float(trial.value)
-
-
 def best_config(sweep: Sweep, study: Any) -> LearnConfig:
     """The settings of the best trial."""
     from optuna.trial import FixedTrial
@@ -225,12 +162,6 @@ def trial_runs(sweep: Sweep, number: int) -> dict[int, Path]:
     """The run directories of a trial, by seed."""
     seeds = range(sweep.first_seed, sweep.first_seed + sweep.seeds)
     return {seed: sweep.directory / f"trial-{number:04d}" / f"seed-{seed}" for seed in seeds}
-
-
-def _done_states() -> tuple[Any, ...]:
-    from optuna.trial import TrialState
-
-    return (TrialState.COMPLETE, TrialState.PRUNED)
 
 
 def _remember(sweep: Sweep) -> None:
@@ -269,7 +200,7 @@ def _begin_with_the_preset(sweep: Sweep, study: Any, say: Say) -> None:
     held = {each.name: each.holding(base) for each in sweep.space.dimensions}
     missing = [each for each in sweep.space.dimensions if held[each.name] is None]
     # Of two processes that begin at once, one.
-    with FileLock(sweep.directory / _MAKING):
+    with FileLock(sweep.directory / MAKING):
         if study.get_trials(deepcopy=False):
             return
         if missing:
