@@ -19,12 +19,17 @@ space cannot help to hold, but that are none.
 """
 
 import argparse
-import csv
-import json
 from pathlib import Path
 from typing import NamedTuple
 
 from icrl.errors import InputError
+from icrl.experiment.suite.sweep_table import (
+    Places,
+    SweepTable,
+    place,
+    read_table,
+    require_corresponding,
+)
 from icrl.report.cells import Table
 
 TIE = 0.005
@@ -32,20 +37,6 @@ TIE = 0.005
 1 / 60 of a part, and there are four parts: 0.004."""
 WORTH_A_CHANGE = 0.01
 """A preset is changed for more than this alone."""
-
-Places = tuple[int, ...]
-"""Of each setting, in the order of the space, the place of what was chosen."""
-
-
-class Sweep(NamedTuple):
-    """The trials of a sweep that were completed."""
-
-    name: str
-    settings: dict[str, list[object]]
-    """Of each setting its choices."""
-    trials: dict[Places, list[int]]
-    """Numbers of the trials with these choices."""
-    objectives: dict[Places, float]
 
 
 class Joint(NamedTuple):
@@ -56,37 +47,7 @@ class Joint(NamedTuple):
     """The mean over sweeps."""
 
 
-def place(choices: list[object], cell: str) -> int:
-    """Where a cell of the table stands among the choices of its setting."""
-    for index, choice in enumerate(choices):
-        if str(choice) == cell:
-            return index
-        is_number = isinstance(choice, int | float) and not isinstance(choice, bool)
-        if is_number and cell not in ("none", "-") and float(cell) == choice:
-            return index
-    raise InputError(f"{cell!r} is none of the choices {choices}: is the table of this sweep?")
-
-
-def read(directory: Path) -> Sweep:
-    """The sweep in a directory; trials that failed or were pruned are left out."""
-    described = json.loads((directory / "sweep.json").read_text())
-    settings = {
-        dimension["name"]: list(dimension["choices"]) for dimension in described["dimensions"]
-    }
-    trials: dict[Places, list[int]] = {}
-    objectives: dict[Places, float] = {}
-    with (directory / "trials.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
-            if row["state"] != "complete":
-                continue
-            key = tuple(place(choices, row[name]) for name, choices in settings.items())
-            trials.setdefault(key, []).append(int(row["trial"]))
-            # the same settings on the same seeds: the same number, to the last digit
-            objectives[key] = float(row["objective"])
-    return Sweep(directory.name, settings, trials, objectives)
-
-
-def without(sweep: Sweep, values: dict[str, str]) -> Sweep:
+def without(sweep: SweepTable, values: dict[str, str]) -> SweepTable:
     """The sweep less the trials that have all of these values."""
     names = list(sweep.settings)
     left_out = {
@@ -100,15 +61,10 @@ def without(sweep: Sweep, values: dict[str, str]) -> Sweep:
     return sweep._replace(objectives=kept)
 
 
-def ranked(sweeps: list[Sweep]) -> list[Joint]:
+def ranked(sweeps: list[SweepTable]) -> list[Joint]:
     """What was completed in all of them, the best mean objective first."""
-    sizes = [{name: len(choices) for name, choices in s.settings.items()} for s in sweeps]
-    for sweep, size in zip(sweeps, sizes, strict=True):
-        if size != sizes[0]:
-            raise InputError(
-                f"{sweep.name} has choices {size}, {sweeps[0].name} {sizes[0]}: expected as many "
-                "of the same settings. Give sweeps whose spaces correspond."
-            )
+    for sweep in sweeps[1:]:
+        require_corresponding(sweep.name, sweep.settings, sweeps[0].name, sweeps[0].settings)
     shared = set.intersection(*(set(sweep.objectives) for sweep in sweeps))
     if not shared:
         raise InputError(
@@ -122,7 +78,7 @@ def ranked(sweeps: list[Sweep]) -> list[Joint]:
     return sorted(found, key=lambda joint: (-joint.objective, joint.places))
 
 
-def places_of(sweep: Sweep, trial: int) -> Places:
+def places_of(sweep: SweepTable, trial: int) -> Places:
     """The choices of a trial that was completed."""
     for places, trials in sweep.trials.items():
         if trial in trials:
@@ -154,7 +110,7 @@ def _ahead(one: Joint, other: Joint) -> float:
     return round(one.objective - other.objective, 4)
 
 
-def verdict(sweeps: list[Sweep], found: list[Joint], stands: Places) -> str:
+def verdict(sweeps: list[SweepTable], found: list[Joint], stands: Places) -> str:
     """What is chosen, in a sentence."""
     chosen = choose(found, stands)
     (now,) = [joint for joint in found if joint.places == stands]
@@ -169,7 +125,7 @@ def verdict(sweeps: list[Sweep], found: list[Joint], stands: Places) -> str:
     )
 
 
-def table(sweeps: list[Sweep], found: list[Joint], stands: Places | None = None) -> Table:
+def table(sweeps: list[SweepTable], found: list[Joint], stands: Places | None = None) -> Table:
     """A row for each, with its trials and objective in each sweep and its choices."""
     headers = ["trials", "mean objective"]
     if len(sweeps) == 1:
@@ -207,7 +163,7 @@ def main() -> None:
         "--without", nargs="+", default=[], metavar="NAME=VALUE", help="values that are no choice"
     )
     args = parser.parse_args()
-    sweeps = [read(directory) for directory in args.sweeps]
+    sweeps = [read_table(directory) for directory in args.sweeps]
     if args.without:
         values = dict(each.split("=", 1) for each in args.without)
         sweeps = [without(sweep, values) for sweep in sweeps]

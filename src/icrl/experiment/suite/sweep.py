@@ -37,13 +37,13 @@ from icrl.experiment.suite.sweep_study import (
     require_optuna,
     worth,
 )
+from icrl.experiment.suite.sweep_table import SWEEP
 from icrl.files import make_folder
 from icrl.json_files import read_json, to_json, write_json
 from icrl.rounds import num_rounds
 from icrl.tasks.task import Scenario
 from icrl.trajectories import select
 
-SWEEP = "sweep.json"
 TRUTH = "truth"
 NO_TRUTH = "no-truth"
 _TRAIN = "demos-train.npz"
