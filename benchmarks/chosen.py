@@ -2,7 +2,8 @@ r"""What a sweep chooses; or sweeps of several tasks together, one choice for al
 
     python benchmarks/chosen.py results/sweep-paper-lap-grid --stands 0 \
         --without backward.kl_unit=trajectory backward.max_kl_new_old=none
-    python benchmarks/chosen.py results/sweep-paper-lap-grid results/sweep-paper-half-cheetah
+    python benchmarks/chosen.py results/sweep-paper-lap-grid runs/sweep-paper-half-cheetah \
+        --stands 24 --without backward.kl_unit=trajectory backward.max_kl_new_old=none
 
 Reads `trials.csv` and `sweep.json` of each sweep and ranks what was completed in all of them with
 the same choices, by the mean of the objectives. Prints a Markdown table, the best first; trials
@@ -11,11 +12,12 @@ that repeat the same choices are one row. With one sweep it is that sweep's own 
 Two choices are the same where they stand at the same place in their spaces, which must have as many
 choices of each setting: a round of 6,144 steps on LapGridWorld is one of 102,400 on HalfCheetah.
 
-`--stands` names the trial that is the preset as it is (a sweep begins with it). Then the table
-tells how many values each row changes, and a sentence below it what is chosen: of those within
-0.005 of the best the one that changes least, and nothing where it is not better than what stands
-by more than 0.01. Rows that have all of the values of `--without` are left out: choices that a
-space cannot help to hold, but that are none.
+`--stands` names the trial that is the preset as it is (a sweep begins with it); of several sweeps,
+the trial of the first, and all must have completed its choices. Then the table tells how many
+values each row changes, and a sentence below it what is chosen: of those within 0.005 of the best
+the one that changes least, and nothing where it is not better than what stands by more than 0.01.
+Rows that have all of the values of `--without` are left out: choices that a space cannot help to
+hold, but that are none.
 """
 
 import argparse
@@ -99,10 +101,22 @@ def choose(found: list[Joint], stands: Places) -> Joint:
     hardly worse."""
     nearly = [joint for joint in found if _ahead(found[0], joint) <= TIE]
     chosen = min(nearly, key=lambda joint: (num_changed(joint.places, stands), -joint.objective))
-    (now,) = [joint for joint in found if joint.places == stands]
+    now = what_stands(found, stands)
     if _ahead(chosen, now) > WORTH_A_CHANGE:
         return chosen
     return now
+
+
+def what_stands(found: list[Joint], stands: Places) -> Joint:
+    """The row of the preset as it is, which every sweep must have completed."""
+    for joint in found:
+        if joint.places == stands:
+            return joint
+    raise InputError(
+        "what stands is none of what is ranked: expected a trial of --stands whose choices were "
+        "completed in every sweep and are not left out. Sweep these choices too, or name the trial "
+        "that is the preset as it is today."
+    )
 
 
 def _ahead(one: Joint, other: Joint) -> float:
@@ -113,12 +127,14 @@ def _ahead(one: Joint, other: Joint) -> float:
 def verdict(sweeps: list[SweepTable], found: list[Joint], stands: Places) -> str:
     """What is chosen, in a sentence."""
     chosen = choose(found, stands)
-    (now,) = [joint for joint in found if joint.places == stands]
+    now = what_stands(found, stands)
     if chosen == now:
         return (
             f"Chosen: what stands ({now.objective:.4f}); the best is at {found[0].objective:.4f}."
         )
-    trial = min(sweeps[0].trials[chosen.places])
+    trial = str(min(sweeps[0].trials[chosen.places]))
+    if len(sweeps) > 1:
+        trial += f" of {sweeps[0].name}"
     return (
         f"Chosen: trial {trial} ({chosen.objective:.4f}; what stands: {now.objective:.4f}; the "
         f"best: {found[0].objective:.4f})."
@@ -158,7 +174,9 @@ def main() -> None:
     """Print the ranking, and what is chosen by it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sweeps", nargs="+", type=Path, help="directories of committed sweeps")
-    parser.add_argument("--stands", type=int, help="the trial that is the preset as it is")
+    parser.add_argument(
+        "--stands", type=int, help="the trial of the first that is the preset as it is"
+    )
     parser.add_argument(
         "--without", nargs="+", default=[], metavar="NAME=VALUE", help="values that are no choice"
     )
