@@ -1,7 +1,6 @@
 """What sweeps choose together: the presets hold what the committed sweeps say."""
 
 import importlib.util
-import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from icrl.errors import InputError
 from icrl.experiment.suite.sweep_table import read_table
 from icrl.methods.registry import preset
+from small_sweeps import write_sweep
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
@@ -26,17 +26,8 @@ chosen = load()
 
 def sweep(folder, name, steps, rows):
     """A sweep of two settings; rows are (trial, objective, state, restart_above, steps)."""
-    path = folder / name
-    path.mkdir()
-    dimensions = [
-        {"name": "restart_above", "choices": ["none", 0.05]},
-        {"name": "forward.steps", "choices": steps},
-    ]
-    (path / "sweep.json").write_text(json.dumps({"dimensions": dimensions}))
-    lines = ["trial,objective,state,restart_above,forward.steps"]
-    lines += [",".join(map(str, row)) for row in rows]
-    (path / "trials.csv").write_text("\n".join(lines) + "\n")
-    return path
+    settings = {"restart_above": ["none", 0.05], "forward.steps": steps}
+    return write_sweep(folder / name, settings, rows)
 
 
 def ranking(*folders):

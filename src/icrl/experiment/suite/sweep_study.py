@@ -20,6 +20,8 @@ _STARTUP = 4
 """Trials before any is pruned."""
 _RETRIES = 20
 """How often a trial that died with its sweep goes on."""
+_ASKED = "asked"
+"""What a trial was asked to try; one that goes on under another number remembers it."""
 
 
 def require_optuna() -> Any:
@@ -68,7 +70,47 @@ def open_study(directory: Path, seed: int = 0) -> Any:
 
 def num_done(study: Any) -> int:
     """Trials that were finished or pruned; one that was killed is not: it is tried again."""
-    return len(study.get_trials(deepcopy=False, states=done_states()))
+    from optuna.trial import TrialState
+
+    done = (TrialState.COMPLETE, TrialState.PRUNED)
+    return len(study.get_trials(deepcopy=False, states=done))
+
+
+def waits(study: Any) -> bool:
+    """Is there a trial that was asked for, and not begun? One that has died is asked for again."""
+    optuna = require_optuna()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        optuna.storages.fail_stale_trials(study)
+    return bool(study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.WAITING,)))
+
+
+def is_making(study: Any) -> bool:
+    """Is a trial being made, or was when its process was killed?"""
+    from optuna.trial import TrialState
+
+    return bool(study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)))
+
+
+def patience() -> float:
+    """Seconds after which a trial that is being made lives."""
+    return _GRACE + _HEARTBEAT
+
+
+def ask_for(study: Any, wanted: list[dict[str, Any]]) -> None:
+    """Have these tried in this order before anything is drawn, but for those that are tried, were,
+    or wait for it already."""
+    from optuna.trial import TrialState
+
+    known = [
+        trial.user_attrs.get(_ASKED)
+        for trial in study.get_trials(deepcopy=False)
+        # one that was stopped or killed waits under another number
+        if trial.state != TrialState.FAIL
+    ]
+    for params in wanted:
+        if params not in known:
+            study.enqueue_trial(params, user_attrs={_ASKED: params})
 
 
 def worth(trial: Any) -> float | None:
@@ -79,10 +121,3 @@ def worth(trial: Any) -> float | None:
     if trial.state != TrialState.COMPLETE:
         return None
     return float(trial.value)
-
-
-def done_states() -> tuple[Any, ...]:
-    """Of trials that were finished or pruned."""
-    from optuna.trial import TrialState
-
-    return (TrialState.COMPLETE, TrialState.PRUNED)
