@@ -196,6 +196,7 @@ def _space_of(args: SweepArgs) -> "Space":
 
 
 def _again_of(args: SweepArgs, space: "Space") -> "Shortlist | None":
+    """What is tried again; None: trials are drawn."""
     from icrl.experiment.suite.sweep_shortlist import read_shortlist
 
     if args.again is None or args.best is None:
