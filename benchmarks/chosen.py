@@ -2,7 +2,8 @@ r"""What a sweep chooses; or sweeps of several tasks together, one choice for al
 
     python benchmarks/chosen.py results/sweep-paper-lap-grid --stands 0 \
         --without backward.kl_unit=trajectory backward.max_kl_new_old=none
-    python benchmarks/chosen.py results/sweep-paper-lap-grid results/sweep-paper-half-cheetah
+    python benchmarks/chosen.py results/sweep-paper-lap-grid runs/sweep-paper-half-cheetah \
+        --stands 24 --without backward.kl_unit=trajectory backward.max_kl_new_old=none
 
 Reads `trials.csv` and `sweep.json` of each sweep and ranks what was completed in all of them with
 the same choices, by the mean of the objectives. Prints a Markdown table, the best first; trials
@@ -11,20 +12,26 @@ that repeat the same choices are one row. With one sweep it is that sweep's own 
 Two choices are the same where they stand at the same place in their spaces, which must have as many
 choices of each setting: a round of 6,144 steps on LapGridWorld is one of 102,400 on HalfCheetah.
 
-`--stands` names the trial that is the preset as it is (a sweep begins with it). Then the table
-tells how many values each row changes, and a sentence below it what is chosen: of those within
-0.005 of the best the one that changes least, and nothing where it is not better than what stands
-by more than 0.01. Rows that have all of the values of `--without` are left out: choices that a
-space cannot help to hold, but that are none.
+`--stands` names the trial that is the preset as it is (a sweep begins with it); of several sweeps,
+the trial of the first, and all must have completed its choices. Then the table tells how many
+values each row changes, and a sentence below it what is chosen: of those within 0.005 of the best
+the one that changes least, and nothing where it is not better than what stands by more than 0.01.
+Rows that have all of the values of `--without` are left out: choices that a space cannot help to
+hold, but that are none.
 """
 
 import argparse
-import csv
-import json
 from pathlib import Path
 from typing import NamedTuple
 
 from icrl.errors import InputError
+from icrl.experiment.suite.sweep_table import (
+    Places,
+    SweepTable,
+    place,
+    read_table,
+    require_corresponding,
+)
 from icrl.report.cells import Table
 
 TIE = 0.005
@@ -32,20 +39,6 @@ TIE = 0.005
 1 / 60 of a part, and there are four parts: 0.004."""
 WORTH_A_CHANGE = 0.01
 """A preset is changed for more than this alone."""
-
-Places = tuple[int, ...]
-"""Of each setting, in the order of the space, the place of what was chosen."""
-
-
-class Sweep(NamedTuple):
-    """The trials of a sweep that were completed."""
-
-    name: str
-    settings: dict[str, list[object]]
-    """Of each setting its choices."""
-    trials: dict[Places, list[int]]
-    """Numbers of the trials with these choices."""
-    objectives: dict[Places, float]
 
 
 class Joint(NamedTuple):
@@ -56,37 +49,7 @@ class Joint(NamedTuple):
     """The mean over sweeps."""
 
 
-def place(choices: list[object], cell: str) -> int:
-    """Where a cell of the table stands among the choices of its setting."""
-    for index, choice in enumerate(choices):
-        if str(choice) == cell:
-            return index
-        is_number = isinstance(choice, int | float) and not isinstance(choice, bool)
-        if is_number and cell not in ("none", "-") and float(cell) == choice:
-            return index
-    raise InputError(f"{cell!r} is none of the choices {choices}: is the table of this sweep?")
-
-
-def read(directory: Path) -> Sweep:
-    """The sweep in a directory; trials that failed or were pruned are left out."""
-    described = json.loads((directory / "sweep.json").read_text())
-    settings = {
-        dimension["name"]: list(dimension["choices"]) for dimension in described["dimensions"]
-    }
-    trials: dict[Places, list[int]] = {}
-    objectives: dict[Places, float] = {}
-    with (directory / "trials.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
-            if row["state"] != "complete":
-                continue
-            key = tuple(place(choices, row[name]) for name, choices in settings.items())
-            trials.setdefault(key, []).append(int(row["trial"]))
-            # the same settings on the same seeds: the same number, to the last digit
-            objectives[key] = float(row["objective"])
-    return Sweep(directory.name, settings, trials, objectives)
-
-
-def without(sweep: Sweep, values: dict[str, str]) -> Sweep:
+def without(sweep: SweepTable, values: dict[str, str]) -> SweepTable:
     """The sweep less the trials that have all of these values."""
     names = list(sweep.settings)
     left_out = {
@@ -100,15 +63,10 @@ def without(sweep: Sweep, values: dict[str, str]) -> Sweep:
     return sweep._replace(objectives=kept)
 
 
-def ranked(sweeps: list[Sweep]) -> list[Joint]:
+def ranked(sweeps: list[SweepTable]) -> list[Joint]:
     """What was completed in all of them, the best mean objective first."""
-    sizes = [{name: len(choices) for name, choices in s.settings.items()} for s in sweeps]
-    for sweep, size in zip(sweeps, sizes, strict=True):
-        if size != sizes[0]:
-            raise InputError(
-                f"{sweep.name} has choices {size}, {sweeps[0].name} {sizes[0]}: expected as many "
-                "of the same settings. Give sweeps whose spaces correspond."
-            )
+    for sweep in sweeps[1:]:
+        require_corresponding(sweep.name, sweep.settings, sweeps[0].name, sweeps[0].settings)
     shared = set.intersection(*(set(sweep.objectives) for sweep in sweeps))
     if not shared:
         raise InputError(
@@ -122,7 +80,7 @@ def ranked(sweeps: list[Sweep]) -> list[Joint]:
     return sorted(found, key=lambda joint: (-joint.objective, joint.places))
 
 
-def places_of(sweep: Sweep, trial: int) -> Places:
+def places_of(sweep: SweepTable, trial: int) -> Places:
     """The choices of a trial that was completed."""
     for places, trials in sweep.trials.items():
         if trial in trials:
@@ -143,10 +101,22 @@ def choose(found: list[Joint], stands: Places) -> Joint:
     hardly worse."""
     nearly = [joint for joint in found if _ahead(found[0], joint) <= TIE]
     chosen = min(nearly, key=lambda joint: (num_changed(joint.places, stands), -joint.objective))
-    (now,) = [joint for joint in found if joint.places == stands]
+    now = what_stands(found, stands)
     if _ahead(chosen, now) > WORTH_A_CHANGE:
         return chosen
     return now
+
+
+def what_stands(found: list[Joint], stands: Places) -> Joint:
+    """The row of the preset as it is, which every sweep must have completed."""
+    for joint in found:
+        if joint.places == stands:
+            return joint
+    raise InputError(
+        "what stands is none of what is ranked: expected a trial of --stands whose choices were "
+        "completed in every sweep and are not left out. Sweep these choices too, or name the trial "
+        "that is the preset as it is today."
+    )
 
 
 def _ahead(one: Joint, other: Joint) -> float:
@@ -154,22 +124,24 @@ def _ahead(one: Joint, other: Joint) -> float:
     return round(one.objective - other.objective, 4)
 
 
-def verdict(sweeps: list[Sweep], found: list[Joint], stands: Places) -> str:
+def verdict(sweeps: list[SweepTable], found: list[Joint], stands: Places) -> str:
     """What is chosen, in a sentence."""
     chosen = choose(found, stands)
-    (now,) = [joint for joint in found if joint.places == stands]
+    now = what_stands(found, stands)
     if chosen == now:
         return (
             f"Chosen: what stands ({now.objective:.4f}); the best is at {found[0].objective:.4f}."
         )
-    trial = min(sweeps[0].trials[chosen.places])
+    trial = str(min(sweeps[0].trials[chosen.places]))
+    if len(sweeps) > 1:
+        trial += f" of {sweeps[0].name}"
     return (
         f"Chosen: trial {trial} ({chosen.objective:.4f}; what stands: {now.objective:.4f}; the "
         f"best: {found[0].objective:.4f})."
     )
 
 
-def table(sweeps: list[Sweep], found: list[Joint], stands: Places | None = None) -> Table:
+def table(sweeps: list[SweepTable], found: list[Joint], stands: Places | None = None) -> Table:
     """A row for each, with its trials and objective in each sweep and its choices."""
     headers = ["trials", "mean objective"]
     if len(sweeps) == 1:
@@ -202,12 +174,14 @@ def main() -> None:
     """Print the ranking, and what is chosen by it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sweeps", nargs="+", type=Path, help="directories of committed sweeps")
-    parser.add_argument("--stands", type=int, help="the trial that is the preset as it is")
+    parser.add_argument(
+        "--stands", type=int, help="the trial of the first that is the preset as it is"
+    )
     parser.add_argument(
         "--without", nargs="+", default=[], metavar="NAME=VALUE", help="values that are no choice"
     )
     args = parser.parse_args()
-    sweeps = [read(directory) for directory in args.sweeps]
+    sweeps = [read_table(directory) for directory in args.sweeps]
     if args.without:
         values = dict(each.split("=", 1) for each in args.without)
         sweeps = [without(sweep, values) for sweep in sweeps]

@@ -1,13 +1,14 @@
 """What sweeps choose together: the presets hold what the committed sweeps say."""
 
 import importlib.util
-import json
 from pathlib import Path
 
 import pytest
 
 from icrl.errors import InputError
+from icrl.experiment.suite.sweep_table import read_table
 from icrl.methods.registry import preset
+from small_sweeps import write_sweep
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
@@ -25,21 +26,12 @@ chosen = load()
 
 def sweep(folder, name, steps, rows):
     """A sweep of two settings; rows are (trial, objective, state, restart_above, steps)."""
-    path = folder / name
-    path.mkdir()
-    dimensions = [
-        {"name": "restart_above", "choices": ["none", 0.05]},
-        {"name": "forward.steps", "choices": steps},
-    ]
-    (path / "sweep.json").write_text(json.dumps({"dimensions": dimensions}))
-    lines = ["trial,objective,state,restart_above,forward.steps"]
-    lines += [",".join(map(str, row)) for row in rows]
-    (path / "trials.csv").write_text("\n".join(lines) + "\n")
-    return path
+    settings = {"restart_above": ["none", 0.05], "forward.steps": steps}
+    return write_sweep(folder / name, settings, rows)
 
 
 def ranking(*folders):
-    sweeps = [chosen.read(folder) for folder in folders]
+    sweeps = [read_table(folder) for folder in folders]
     return chosen.table(sweeps, chosen.ranked(sweeps))
 
 
@@ -96,7 +88,7 @@ def test_of_those_that_are_nearly_the_best_the_one_that_changes_least_is_chosen(
         (1, 0.950, "complete", 0.05, 20),  # the best, but two values are changed
         (2, 0.946, "complete", "none", 20),  # by 0.004 less, and one value
     ]
-    found = chosen.read(sweep(tmp_path, "sweep-near", [10, 20], rows))
+    found = read_table(sweep(tmp_path, "sweep-near", [10, 20], rows))
     stands = chosen.places_of(found, 0)
     ranks = chosen.ranked([found])
     assert chosen.choose(ranks, stands).objective == 0.946
@@ -107,7 +99,7 @@ def test_of_those_that_are_nearly_the_best_the_one_that_changes_least_is_chosen(
 
 def test_what_stands_is_kept_where_nothing_is_better_by_more_than_a_hundredth(tmp_path):
     rows = [(0, 0.88, "complete", "none", 10), (1, 0.89, "complete", 0.05, 20)]
-    found = chosen.read(sweep(tmp_path, "sweep-like", [10, 20], rows))
+    found = read_table(sweep(tmp_path, "sweep-like", [10, 20], rows))
     stands = chosen.places_of(found, 0)
     assert chosen.choose(chosen.ranked([found]), stands).places == stands
     said = chosen.verdict([found], chosen.ranked([found]), stands)
@@ -116,11 +108,30 @@ def test_what_stands_is_kept_where_nothing_is_better_by_more_than_a_hundredth(tm
 
 def test_what_stands_must_have_been_completed(pair):
     with pytest.raises(InputError, match="trial 5 of sweep-body was not completed"):
-        chosen.places_of(chosen.read(pair[1]), 5)
+        chosen.places_of(read_table(pair[1]), 5)
+
+
+def test_sweeps_together_choose_by_what_stands_in_the_first(pair):
+    sweeps = [read_table(folder) for folder in pair]
+    found = chosen.ranked(sweeps)
+    stands = chosen.places_of(sweeps[0], 0)
+    # by 0.55 - 0.50, more than a hundredth; trial 4 of the second sweep has these choices
+    assert chosen.verdict(sweeps, found, stands) == (
+        "Chosen: trial 1 of sweep-grid (0.5500; what stands: 0.5000; the best: 0.5500)."
+    )
+    told = chosen.table(sweeps, found, stands)
+    assert [row[told.headers.index("changed")] for row in told.rows] == ["2", "0"]
+
+
+def test_what_stands_must_have_been_completed_in_every_sweep(pair):
+    sweeps = [read_table(folder) for folder in pair]
+    stands = chosen.places_of(sweeps[0], 2)  # pruned in the second
+    with pytest.raises(InputError, match="completed in every sweep"):
+        chosen.verdict(sweeps, chosen.ranked(sweeps), stands)
 
 
 def test_values_that_are_no_choice_together_are_left_out(pair):
-    left = chosen.without(chosen.read(pair[0]), {"restart_above": "0.05", "forward.steps": "10"})
+    left = chosen.without(read_table(pair[0]), {"restart_above": "0.05", "forward.steps": "10"})
     assert [row[0] for row in chosen.table([left], chosen.ranked([left])).rows] == ["0", "1, 3"]
 
 
@@ -129,7 +140,7 @@ NO_CHOICE = {"backward.kl_unit": "trajectory", "backward.max_kl_new_old": "none"
 
 
 def sweep_of(folder):
-    found = chosen.read(RESULTS / folder)
+    found = read_table(RESULTS / folder)
     if folder == "sweep-paper-lap-grid":
         found = chosen.without(found, NO_CHOICE)
     return found
@@ -174,7 +185,7 @@ def test_the_page_says_what_the_command_prints():
 
 
 def test_of_the_sweep_of_ours_nothing_is_chosen_for_most_trials_reach_the_most_there_is():
-    found = chosen.read(RESULTS / "sweep-ours-lap-grid")
+    found = read_table(RESULTS / "sweep-ours-lap-grid")
     reached = [key for key, objective in found.objectives.items() if objective == 1.0]
     assert sum(len(found.trials[key]) for key in reached) == 19
     assert sum(map(len, found.trials.values())) == 24

@@ -16,7 +16,7 @@ import pytest
 from icrl.cli import main
 from icrl.errors import InputError
 from icrl.experiment.directory.lock import require_unlocked
-from icrl.experiment.suite.sweep import num_done, open_study
+from icrl.experiment.suite.sweep_study import num_done, open_study
 from icrl.verbs.learn import parse
 
 SPACE = """
@@ -150,7 +150,7 @@ def wait_until_unlocked(run, deadline):
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_trial_that_was_stopped_goes_on_from_its_checkpoint(tmp_path, monkeypatch, number):
     from icrl.experiment.directory.checkpoint import checkpoints
-    from icrl.experiment.suite import sweep
+    from icrl.experiment.suite import sweep_study
 
     (tmp_path / "space.toml").write_text(LONG)
     out = tmp_path / "out"
@@ -179,8 +179,8 @@ def test_a_trial_that_was_stopped_goes_on_from_its_checkpoint(tmp_path, monkeypa
     number_kept = int(re.search(r"\d+", checkpoints(metrics.parent)[0].name).group())
     made = metrics.read_text().splitlines()[: number_kept + 1]
     rate = open_study(out).get_trials()[0].params["forward.learning_rate"]
-    monkeypatch.setattr(sweep, "_HEARTBEAT", 1)
-    monkeypatch.setattr(sweep, "_GRACE", 2)
+    monkeypatch.setattr(sweep_study, "_HEARTBEAT", 1)
+    monkeypatch.setattr(sweep_study, "_GRACE", 2)
     time.sleep(3)
     main(words)
     (done,) = open_study(out).get_trials(states=(optuna.trial.TrialState.COMPLETE,))

@@ -7,7 +7,9 @@ from typing import Any
 
 from icrl.config import LearnConfig
 from icrl.experiment.directory.config_file import write_config
-from icrl.experiment.suite.sweep import TRUTH, Sweep, best_config, worth
+from icrl.experiment.suite.sweep import TRUTH, Sweep, best_config
+from icrl.experiment.suite.sweep_study import worth
+from icrl.experiment.suite.sweep_table import CSV, cell_of
 from icrl.files import write_whole
 from icrl.report.cells import Table, fenced
 from icrl.report.web.markup import Html, element, joined, table_element
@@ -17,7 +19,6 @@ from icrl.words import in_markdown, one_line
 
 PAGE = "index.html"
 TABLE = "table.md"
-CSV = "trials.csv"
 BEST = "best.toml"
 _PARTS = ("demonstrations_allowed", "returns_matched", "evidence_explained", "seeds_agree")
 _TRUTH_WARNING = (
@@ -209,6 +210,4 @@ def _plain(value: Any) -> Any:
 def _cell(value: Any) -> str:
     if value is None:
         return "-"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return in_markdown(value)
+    return in_markdown(cell_of(value))

@@ -18,6 +18,8 @@ USES = [
     ("paper-half-cheetah", "half-cheetah-wall", "icrl", "paper"),
     ("baselines-lap-grid", "lap-grid", "binary-classifier", "default"),
     ("baselines-lap-grid", "lap-grid", "gail-constraint", "default"),
+    ("baselines-half-cheetah", "half-cheetah-wall", "binary-classifier", "default"),
+    ("baselines-half-cheetah", "half-cheetah-wall", "gail-constraint", "default"),
     ("ours-lap-grid", "lap-grid", "icrl", "default"),
 ]
 
@@ -42,6 +44,15 @@ def test_every_space_holds_what_its_preset_has(name, task, method, settings):
 def test_the_budgets_of_choices_are_alike():
     sizes = {path.stem: len(read_space(path).dimensions) for path in SPACES.glob("*.toml")}
     assert sizes == dict.fromkeys({use[0] for use in USES}, 9)
+
+
+@pytest.mark.parametrize("name", ["paper", "baselines"])
+def test_a_body_has_the_choices_of_lap_grid_with_rounds_of_its_own(name):
+    grid = read_space(SPACES / f"{name}-lap-grid.toml").settings()
+    body = read_space(SPACES / f"{name}-half-cheetah.toml").settings()
+    assert list(grid) == list(body)
+    assert {setting for setting in grid if grid[setting] != body[setting]} == {"forward.steps"}
+    assert body["forward.steps"] == [51_200, 102_400, 204_800]
 
 
 @pytest.mark.parametrize("name", ["paper-lap-grid", "paper-half-cheetah"])

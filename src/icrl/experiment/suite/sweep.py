@@ -7,9 +7,7 @@ checkpoints.
 """
 
 import json
-import os
 import threading
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,30 +28,22 @@ from icrl.experiment.directory.spec import RunSpec
 from icrl.experiment.engine.engine import Engine, Job, run_jobs
 from icrl.experiment.run.one_run import require_same_settings
 from icrl.experiment.suite.sweep_objective import how_far, judge_by_truth, judge_without_truth
+from icrl.experiment.suite.sweep_shortlist import Shortlist, planned
 from icrl.experiment.suite.sweep_space import Space
+from icrl.experiment.suite.sweep_study import MAKING, ask_for, open_study, require_optuna, worth
+from icrl.experiment.suite.sweep_table import SWEEP
+from icrl.experiment.suite.sweep_turns import DrawnTurns, Turns, WaitingTurns
 from icrl.files import make_folder
 from icrl.json_files import read_json, to_json, write_json
 from icrl.rounds import num_rounds
 from icrl.tasks.task import Scenario
 from icrl.trajectories import select
-from icrl.versions import PACKAGE
 
-STUDY = PACKAGE
-DATABASE = "sweep.db"
-SWEEP = "sweep.json"
 TRUTH = "truth"
 NO_TRUTH = "no-truth"
 _TRAIN = "demos-train.npz"
-_MAKING = ".sweep.db.lock"
 _HELD_OUT = "demos-held-out.npz"
 _HELD_OUT_SHARE = 0.2
-_HEARTBEAT = 10
-_GRACE = 30
-"""Seconds: how often a trial says that it lives, and after how long a silence it is tried again."""
-_STARTUP = 4
-"""Trials before any is pruned."""
-_RETRIES = 20
-"""How often a trial that died with its sweep goes on."""
 _FOLDER = "folder"
 """A trial is tried again under another number;
 this remembers the number whose folder holds its runs.
@@ -82,77 +72,26 @@ class Sweep:
     """Of the runs of a trial: first_seed, first_seed + 1, ..."""
     prune: bool = True
     """End trials that are behind most others, half-way."""
-
-
-def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError as error:
-        raise InputError(
-            f"icrl sweep needs the extra 'sweep' ({error}): pip install 'icrl[sweep]'."
-        ) from error
-    return optuna
-
-
-def open_study(directory: Path, seed: int = 0) -> Any:
-    """The study in a sweep's directory, made if there is none; needs the extra 'sweep'."""
-    optuna = _optuna()
-    # what ends a trial is told by us, without a traceback
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    # two that make the tables at once would fail
-    with FileLock(directory / _MAKING), warnings.catch_warnings():
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        storage = optuna.storages.RDBStorage(
-            f"sqlite:///{directory / DATABASE}",
-            # SQLite lets one write at a time: others wait instead of failing.
-            engine_kwargs={"connect_args": {"timeout": 60}},
-            heartbeat_interval=_HEARTBEAT,
-            grace_period=_GRACE,
-            heartbeat_stale_trial_callback=optuna.storages.RetryHeartbeatStaleTrialCallback(
-                _RETRIES
-            ),
-        )
-        study = optuna.create_study(
-            study_name=STUDY,
-            storage=storage,
-            direction="maximize",
-            load_if_exists=True,
-            pruner=optuna.pruners.MedianPruner(n_startup_trials=_STARTUP),
-        )
-        made = len(study.get_trials(deepcopy=False))
-        # a sweep that goes on, or a second process: with the same seed it would try the same again
-        if made:
-            seed += 1_000_003 * made + os.getpid()
-        study.sampler = optuna.samplers.TPESampler(seed=seed % 2**32, constant_liar=True)
-        return study
+    again: Shortlist | None = None
+    """Tried after the settings as they stand, and then nothing is drawn; None: trials are drawn."""
 
 
 def run_sweep(sweep: Sweep, demos: Demonstrations, say: Say) -> Any:
     """Make trials until as many are done as are wanted; returns the study."""
     # Asked for before anything is written.
-    optuna = _optuna()
+    require_optuna()
     make_folder(sweep.directory)
     _remember(sweep)
     _split_demos(sweep.directory, demos)
     study = open_study(sweep.directory, sweep.spec.seed)
-    _begin_with_the_preset(sweep, study, say)
-    # Counted in the study, not here: other processes may work on the same one.
-    enough = optuna.study.MaxTrialsCallback(sweep.trials, states=_done_states())
+    _begin_with_what_is_planned(sweep, study, say)
     stopping = threading.Event()
-    errors: list[BaseException] = []
-    places = threading.Lock()
-    busy: list[int] = []
-
-    def begin() -> bool:
-        """Is another trial wanted, beside those that are being made here?"""
-        with places:
-            # With those that are being made: else every thread would begin one trial too many.
-            if stopping.is_set() or num_done(study) + len(busy) >= sweep.trials:
-                return False
-            busy.append(1)
-            return True
+    turns: Turns = DrawnTurns(study, sweep.trials, stopping)
+    if sweep.again is not None:
+        turns = WaitingTurns(study, sweep.directory, stopping)
 
     def attempt(trial: Any) -> float:
+        turns.begun()
         try:
             return _try(sweep, trial, stopping)
         except KeyboardInterrupt:
@@ -160,27 +99,32 @@ def run_sweep(sweep: Sweep, demos: Demonstrations, say: Say) -> Any:
             study.enqueue_trial(trial.params, user_attrs=trial.user_attrs)
             raise
 
+    def tell(_: Any, trial: Any) -> None:
+        say(_told(trial))
+
     def work() -> None:
+        while turns.take():
+            try:
+                study.optimize(attempt, n_trials=1, callbacks=[tell])
+            finally:
+                turns.leave()
+
+    _in_threads(work, sweep.jobs, stopping)
+    return study
+
+
+def _in_threads(work: Callable[[], None], count: int, stopping: threading.Event) -> None:
+    """Do the same in so many threads; where one fails, or all are stopped, the others are told."""
+    errors: list[BaseException] = []
+
+    def guarded() -> None:
         try:
-            while begin():
-                study.optimize(attempt, n_trials=1, callbacks=[enough, tell])
-                with places:
-                    busy.pop()
+            work()
         except BaseException as error:  # handed to the main thread, which raises it
             errors.append(error)
             stopping.set()
 
-    def tell(_: Any, trial: Any) -> None:
-        found = worth(trial)
-        value = "pruned"
-        if found is not None:
-            value = f"{found:.4f}"
-        reason = trial.user_attrs.get("error")
-        if reason is not None:
-            value = f"failed: {reason}"
-        say(f"trial {trial.number}: {value}  {trial.params}")
-
-    threads = [threading.Thread(target=work) for _ in range(sweep.jobs)]
+    threads = [threading.Thread(target=guarded) for _ in range(count)]
     for thread in threads:
         thread.start()
     try:
@@ -194,22 +138,18 @@ def run_sweep(sweep: Sweep, demos: Demonstrations, say: Say) -> Any:
             thread.join()
     if errors:
         raise errors[0]
-    return study
 
 
-def num_done(study: Any) -> int:
-    """Trials that were finished or pruned; one that was killed is not: it is tried again."""
-    return len(study.get_trials(deepcopy=False, states=_done_states()))
-
-
-def worth(trial: Any) -> float | None:
-    """What a trial that came to its end is worth; of a pruned one Optuna keeps the last report as
-    its value."""
-    from optuna.trial import TrialState
-
-    if trial.state != TrialState.COMPLETE:
-        return None
-    return float(trial.value)
+def _told(trial: Any) -> str:
+    """What came of a trial, in a line."""
+    found = worth(trial)
+    value = "pruned"
+    if found is not None:
+        value = f"{found:.4f}"
+    reason = trial.user_attrs.get("error")
+    if reason is not None:
+        value = f"failed: {reason}"
+    return f"trial {trial.number}: {value}  {trial.params}"
 
 
 def best_config(sweep: Sweep, study: Any) -> LearnConfig:
@@ -227,14 +167,11 @@ def trial_runs(sweep: Sweep, number: int) -> dict[int, Path]:
     return {seed: sweep.directory / f"trial-{number:04d}" / f"seed-{seed}" for seed in seeds}
 
 
-def _done_states() -> tuple[Any, ...]:
-    from optuna.trial import TrialState
-
-    return (TrialState.COMPLETE, TrialState.PRUNED)
-
-
 def _remember(sweep: Sweep) -> None:
     """What the sweep is; one that goes on must be the same."""
+    again = None
+    if sweep.again is not None:
+        again = sweep.again.sweep
     kept = to_json(
         {
             "task": sweep.spec.task,
@@ -246,12 +183,13 @@ def _remember(sweep: Sweep) -> None:
             "prune": sweep.prune,
             "dimensions": [d._asdict() for d in sweep.space.dimensions],
             "fixed": sweep.space.fixed,
+            "again": again,
         }
     )
     path = sweep.directory / SWEEP
     if path.exists():
         # older sweeps do not say these
-        before = {"first_seed": 0, "prune": True} | read_json(path)
+        before = {"first_seed": 0, "prune": True, "again": None} | read_json(path)
         changed = [name for name in kept if before.get(name) != kept[name]]
         if changed:
             raise InputError(
@@ -262,24 +200,25 @@ def _remember(sweep: Sweep) -> None:
     write_json(path, kept)
 
 
-def _begin_with_the_preset(sweep: Sweep, study: Any, say: Say) -> None:
+def _begin_with_what_is_planned(sweep: Sweep, study: Any, say: Say) -> None:
     """The first trial of a fresh study has the swept settings as they stand: what is chosen in the
     end was compared with them. Not where the space leaves one of them out."""
     base = sweep.spec.config
-    held = {each.name: each.holding(base) for each in sweep.space.dimensions}
+    held = sweep.space.holding(base)
     missing = [each for each in sweep.space.dimensions if held[each.name] is None]
     # Of two processes that begin at once, one.
-    with FileLock(sweep.directory / _MAKING):
-        if study.get_trials(deepcopy=False):
-            return
-        if missing:
+    with FileLock(sweep.directory / MAKING):
+        fresh = not study.get_trials(deepcopy=False)
+        if fresh and missing:
             named = ", ".join(f"{each.name} = {_written(each.value_of(base))}" for each in missing)
             say(
                 f"The settings as they stand (preset {sweep.spec.preset}) are no trial: {named} "
                 "is not in the space. Add it there to see what they are worth."
             )
-            return
-        study.enqueue_trial(held)
+        # Where nothing is drawn, what is planned is all there is: one that goes on may have been
+        # killed before all of it was asked for.
+        if fresh or sweep.again is not None:
+            ask_for(study, planned(sweep.space, base, sweep.again))
 
 
 def _written(value: Any) -> Any:

@@ -59,6 +59,10 @@ class Dimension(NamedTuple):
                 return _label(choice)
         return None
 
+    def label(self, place: int) -> Any:
+        """The choice at a place, as Optuna keeps it."""
+        return _label(self.choices[place])
+
     def value_of(self, config: LearnConfig) -> Any:
         """What these settings have here."""
         value: Any = config
@@ -73,6 +77,14 @@ class Space(NamedTuple):
     dimensions: tuple[Dimension, ...]
     fixed: dict[str, Any]
     """Nested, as in a file of settings."""
+
+    def settings(self) -> dict[str, list[Any]]:
+        """Of each setting that is swept its choices; none where it is a range."""
+        return {dimension.name: list(dimension.choices) for dimension in self.dimensions}
+
+    def holding(self, config: LearnConfig) -> dict[str, Any]:
+        """What these settings have of each, as Optuna keeps it; None: it does not lie here."""
+        return {dimension.name: dimension.holding(config) for dimension in self.dimensions}
 
     def config_of(self, base: LearnConfig, values: dict[str, Any]) -> LearnConfig:
         """The settings of a trial; all changes at once, since some values only fit together."""
