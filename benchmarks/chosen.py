@@ -28,9 +28,9 @@ from icrl.errors import InputError
 from icrl.experiment.suite.sweep_table import (
     Places,
     SweepTable,
-    place,
     read_table,
     require_corresponding,
+    values_of,
 )
 from icrl.report.cells import Table
 
@@ -47,20 +47,6 @@ class Joint(NamedTuple):
     places: Places
     objective: float
     """The mean over sweeps."""
-
-
-def without(sweep: SweepTable, values: dict[str, str]) -> SweepTable:
-    """The sweep less the trials that have all of these values."""
-    names = list(sweep.settings)
-    left_out = {
-        names.index(name): place(sweep.settings[name], value) for name, value in values.items()
-    }
-    kept = {
-        places: objective
-        for places, objective in sweep.objectives.items()
-        if any(places[index] != there for index, there in left_out.items())
-    }
-    return sweep._replace(objectives=kept)
 
 
 def ranked(sweeps: list[SweepTable]) -> list[Joint]:
@@ -182,9 +168,7 @@ def main() -> None:
     )
     args = parser.parse_args()
     sweeps = [read_table(directory) for directory in args.sweeps]
-    if args.without:
-        values = dict(each.split("=", 1) for each in args.without)
-        sweeps = [without(sweep, values) for sweep in sweeps]
+    sweeps = [sweep.without(values_of(args.without)) for sweep in sweeps]
     found = ranked(sweeps)
     if args.stands is None:
         print(table(sweeps, found).markdown(), end="")

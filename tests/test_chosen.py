@@ -131,7 +131,7 @@ def test_what_stands_must_have_been_completed_in_every_sweep(pair):
 
 
 def test_values_that_are_no_choice_together_are_left_out(pair):
-    left = chosen.without(read_table(pair[0]), {"restart_above": "0.05", "forward.steps": "10"})
+    left = read_table(pair[0]).without({"restart_above": "0.05", "forward.steps": "10"})
     assert [row[0] for row in chosen.table([left], chosen.ranked([left])).rows] == ["0", "1, 3"]
 
 
@@ -142,7 +142,7 @@ NO_CHOICE = {"backward.kl_unit": "trajectory", "backward.max_kl_new_old": "none"
 def sweep_of(folder):
     found = read_table(RESULTS / folder)
     if folder == "sweep-paper-lap-grid":
-        found = chosen.without(found, NO_CHOICE)
+        found = found.without(NO_CHOICE)
     return found
 
 

@@ -46,6 +46,8 @@ class SweepArgs:
     choices are tried again, at their places in this space."""
     best: int | None = None
     """How many of them; the settings as they stand come first, where they are none of these."""
+    without: tuple[str, ...] = ()
+    """NAME=VALUE ...: choices of --again that have all of these values are left out."""
     steps: int | None = None
     """Environment steps of every run; None: as the space says, or the preset."""
     jobs: int = 1
@@ -198,6 +200,7 @@ def _space_of(args: SweepArgs) -> "Space":
 def _again_of(args: SweepArgs, space: "Space") -> "Shortlist | None":
     """What is tried again; None: trials are drawn."""
     from icrl.experiment.suite.sweep_shortlist import read_shortlist
+    from icrl.experiment.suite.sweep_table import values_of
 
     if args.again is None or args.best is None:
         return None
@@ -205,6 +208,7 @@ def _again_of(args: SweepArgs, space: "Space") -> "Shortlist | None":
         args.again,
         args.best,
         space,
+        values_of(args.without),
         method=args.method,
         preset=args.preset,
         objective=args.objective,

@@ -22,10 +22,18 @@ class Shortlist(NamedTuple):
 
 
 def read_shortlist(
-    directory: Path, best: int, space: Space, *, method: str, preset: str, objective: str
+    directory: Path,
+    best: int,
+    space: Space,
+    without: dict[str, str],
+    *,
+    method: str,
+    preset: str,
+    objective: str,
 ) -> Shortlist:
-    """The best choices that were completed in a directory, at their places in this space."""
-    table = read_table(directory)
+    """The best choices that were completed in a directory, at their places in this space;
+    less those that have all values of `without`."""
+    table = read_table(directory).without(without)
     _require_alike(directory, table, {"method": method, "preset": preset, "objective": objective})
     require_corresponding(
         str(directory), table.settings, "the space of this sweep", space.settings()

@@ -6,6 +6,7 @@ of 6,144 steps on LapGridWorld is one of 102,400 on HalfCheetah.
 
 import csv
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +38,35 @@ class SweepTable(NamedTuple):
         return sorted(
             self.objectives, key=lambda places: (-self.objectives[places], self.trials[places])
         )
+
+    def without(self, values: dict[str, str]) -> "SweepTable":
+        """The same less the trials that have all of these values, by the names of settings."""
+        if not values:
+            return self
+        names = list(self.settings)
+        strange = [name for name in values if name not in names]
+        if strange:
+            raise InputError(
+                f"{self.name} has no setting {', '.join(strange)}: expected some of "
+                f"{', '.join(names)}."
+            )
+        left_out = {
+            names.index(name): place(self.settings[name], value) for name, value in values.items()
+        }
+        kept = {
+            places: objective
+            for places, objective in self.objectives.items()
+            if any(places[index] != there for index, there in left_out.items())
+        }
+        return self._replace(objectives=kept)
+
+
+def values_of(words: Sequence[str]) -> dict[str, str]:
+    """NAME=VALUE, as they are written on a command line."""
+    wrong = [word for word in words if "=" not in word]
+    if wrong:
+        raise InputError(f"--without {wrong[0]}: expected NAME=VALUE, e.g. backward.updates=1.")
+    return dict(word.split("=", 1) for word in words)
 
 
 def cell_of(value: Any) -> str:
