@@ -18,12 +18,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from icrl.agent.cloning import shown_steps
 from icrl.agent.forward_step import NOTHING_DONE, forward_steps, generator
+from icrl.agent.imitation import shown_steps
 from icrl.agent.rollout import sample_trajectories
 from icrl.agent.state import init_agent, policy_of
 from icrl.agent.training import (
     Goal,
+    Plays,
     Training,
     first_forbidden,
     judged_training,
@@ -430,12 +431,15 @@ class SearchWay:
         helped = None
         if self.config.demos_help:
             helped = self.demos.trajectories
+        cost = self.cost_of(dataclasses.replace(state, phase=Phase.final))
+        plays = Plays(self.sample_env, self.task, self.forward, cost)
         training = start_training(
-            generator(key), self.task, self.forward, helped, self.demos.has_rewards
+            generator(key), self.task, self.forward, helped, self.demos.has_rewards, plays
         )
         return dataclasses.replace(
             state,
             training=training,
+            steps=state.steps + plays.steps,
             phase=Phase.final,
             why=why,
             curve=(),

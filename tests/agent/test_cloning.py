@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import worlds
-from icrl.agent import cloning
-from icrl.agent.cloning import clone, imitation_loss, pulled, shown_steps, with_policy_of
+from icrl.agent import eyes, imitation
+from icrl.agent.cloning import clone, pulled, with_policy_of
+from icrl.agent.imitation import Imitation, imitation_loss, shown_steps
 from icrl.agent.networks import unflatten
 from icrl.agent.normalizer import update_moments
 from icrl.agent.state import init_agent, policy_of
@@ -114,7 +115,7 @@ def test_one_program_clones_and_pulls(monkeypatch):
             traces.append(policy.shape)
         return imitation_loss(policy, actions, discrete, xp)
 
-    monkeypatch.setattr(cloning, "imitation_loss", counted)
+    monkeypatch.setattr(imitation, "imitation_loss", counted)
     demos = line_demos()
     _, agent = cloned(demos)
     pulled(np.random.default_rng(0), agent, shown_steps(demos, PUSH), CONFIG, 1.0)
@@ -198,6 +199,54 @@ def test_a_clone_keeps_every_feature_that_it_needs():
     )
     agent = clone(rng, init_agent(rng, task, CONFIG), demos, True, task, CONFIG)
     assert agent.sees.tolist() == [1.0, 1.0]
+
+
+def made_up_clones(monkeypatch, errors):
+    """Clones whose errors are told by how many features they see; they miss the last ones least."""
+
+    def made(rng, agent, inputs, shown, seen):
+        return Imitation(np.asarray(agent.params), errors[int(seen.sum())], seen)
+
+    def least_missed(rng, agent, inputs, shown, clone):
+        return np.flatnonzero(clone.seen)[::-1]
+
+    monkeypatch.setattr(eyes, "best_imitation", made)
+    monkeypatch.setattr(eyes, "_least_missed_first", least_missed)
+
+
+@pytest.mark.parametrize(
+    ("returns", "kept", "played"),
+    [
+        # half of eight earns more, though it misses more; two miss too much to be played
+        ({8: 1.0, 4: 2.0, 3: 1.5}, 4, [4, 8, 3]),
+        # half of eight earns less, six earn as much, and of these three earn less
+        ({8: 1.0, 4: 0.5, 6: 1.0, 3: 0.9, 5: 0.9}, 6, [4, 8, 6, 3, 5]),
+    ],
+)
+def test_clones_are_played_and_what_they_earn_decides(monkeypatch, returns, kept, played):
+    made_up_clones(monkeypatch, {8: 0.1, 6: 0.1, 5: 0.15, 4: 0.19, 3: 0.19, 2: 0.5})
+    task = with_features(PUSH, 8)
+    agent = init_agent(np.random.default_rng(0), task, CONFIG)
+    shown = shown_steps(many_features_demos(features=8), task)
+    seen = []
+
+    def earned(clone):
+        seen.append(int(clone.seen.sum()))
+        return returns[seen[-1]]
+
+    best = eyes.clone_of_few(np.random.default_rng(0), agent, shown.observations, shown, earned)
+    assert int(best.seen.sum()) == kept
+    assert seen == played  # each once
+    np.testing.assert_array_equal(best.seen, np.arange(8) < kept)
+
+
+def test_without_a_player_the_error_decides(monkeypatch):
+    made_up_clones(monkeypatch, {8: 0.1, 6: 0.1, 5: 0.15, 4: 0.11, 3: 0.2})
+    task = with_features(PUSH, 8)
+    agent = init_agent(np.random.default_rng(0), task, CONFIG)
+    shown = shown_steps(many_features_demos(features=8), task)
+    best = eyes.clone_of_few(np.random.default_rng(0), agent, shown.observations, shown)
+    assert int(best.seen.sum()) == 6
 
 
 def test_a_feature_that_never_changed_is_not_seen():

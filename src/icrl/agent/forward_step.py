@@ -10,8 +10,9 @@ import jax
 import numpy as np
 from gymnasium.vector import VectorEnv
 
-from icrl.agent.cloning import Shown, pulled, with_policy_of
+from icrl.agent.cloning import pulled, with_policy_of
 from icrl.agent.foresight import Moves, learned
+from icrl.agent.imitation import Shown
 from icrl.agent.moments import fresh_moments
 from icrl.agent.multiplier import multiplier_value, update_multiplier
 from icrl.agent.networks import apply_networks

@@ -12,8 +12,9 @@ import jax
 import numpy as np
 from gymnasium.vector import VectorEnv
 
-from icrl.agent.cloning import Shown, clone, shown_steps
+from icrl.agent.cloning import clone
 from icrl.agent.forward_step import ForwardInfo, Pace, forward_step, generator
+from icrl.agent.imitation import Shown, shown_steps
 from icrl.agent.rollout import sample_trajectories
 from icrl.agent.shield import FORBIDDEN_ABOVE
 from icrl.agent.state import AgentState, init_agent, policy_of
@@ -23,6 +24,8 @@ from icrl.types import BoolArray, CostFunction, IntArray, Trajectories
 
 _CRITIC_UPDATES = 5
 """Updates of the critics alone, after cloning."""
+_PLAYED = 10
+"""Episodes that say which clone earns more: from the same starts few will do."""
 
 
 class Goal(NamedTuple):
@@ -59,18 +62,41 @@ class Training(NamedTuple):
     cloned: bool = False
 
 
+class Plays:
+    """Plays clones, and counts the steps that this takes."""
+
+    def __init__(
+        self, env: VectorEnv, task: Task, config: ForwardConfig, cost: CostFunction | None
+    ) -> None:
+        self.env = env
+        self.task = task
+        self.config = config
+        self.cost = cost
+        self.steps = 0
+
+    def __call__(self, agent: AgentState) -> float:
+        """Mean return up to the first forbidden step; all are played from the same starts."""
+        policy = policy_of(agent, self.task, self.config, self.cost, greedy=True)
+        samples = sample_trajectories(
+            np.random.default_rng(0), policy, self.env, self.task.horizon, seed=0
+        )
+        self.steps += samples.num_steps
+        return measure(samples, self.cost).mean_return
+
+
 def start_training(
     rng: np.random.Generator,
     task: Task,
     config: ForwardConfig,
     demos: Trajectories | None = None,
     has_rewards: bool = True,
+    plays: Plays | None = None,
 ) -> Training:
-    """A fresh agent, as a clone of `demos` where they are given."""
+    """A fresh agent, as a clone of `demos` where they are given; `plays` says what it earns."""
     agent = init_agent(rng, task, config)
     if demos is None:
         return Training(agent)
-    return Training(clone(rng, agent, demos, has_rewards, task, config), cloned=True)
+    return Training(clone(rng, agent, demos, has_rewards, task, config, plays), cloned=True)
 
 
 def pace_of(training: Training, budget: int, config: ForwardConfig) -> Callable[[int], Pace]:
@@ -208,7 +234,10 @@ def train_out(
 
     With `patience`, it is also over after so many steps without a better measurement.
     """
-    training = start_training(generator(jax.random.fold_in(key, 0)), task, config, demos)
+    plays = Plays(task.make_env(min(num_samples, _PLAYED)), task, config, cost)
+    training = start_training(
+        generator(jax.random.fold_in(key, 0)), task, config, demos, plays=plays
+    )
     shown = None
     if demos is not None:
         shown = shown_steps(demos, task)
@@ -246,6 +275,7 @@ def train_out(
             break
     met_goal = training.done_at is not None
     # The last look counts, too: settling may undo what was reached (decision 0028).
+    steps = training.steps + plays.steps
     if goal is None or training.passes >= goal.passes:
-        return Trained(training.agent, training.steps, met_goal)
-    return Trained(best, training.steps, met_goal)
+        return Trained(training.agent, steps, met_goal)
+    return Trained(best, steps, met_goal)
