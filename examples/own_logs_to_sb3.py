@@ -24,7 +24,7 @@ LOGS = Path(__file__).parent / "data" / "acrobot_logs.csv"
 def learn():
     """The constraint behind the logs."""
     task = icrl.make_task(ENV)
-    config = replace(icrl.preset("default", ENV), steps=300_000)  # the whole: 1,000,000
+    config = replace(icrl.preset("default", ENV), steps=300_000)  # the whole: 2,000,000
     return icrl.learn_constraint(task, icrl.load_demos(LOGS), config, seed=0)
 
 

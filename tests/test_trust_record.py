@@ -417,7 +417,10 @@ def test_nothing_forbidden_under_a_weak_expert_asks_for_care():
 
 def test_every_verdict_names_what_would_change_it():
     said = verdict(rule(at=20.0), episodes((0, 48), 1.0)).as_json()
-    assert said["would_change"].endswith("(held-out demonstrations)")
+    first, rest = said["would_change"].split("; open after that: ")
+    assert first.endswith("(held-out demonstrations)")
+    doubts = {name for name, check in said["checks"].items() if check["level"] != "good"}
+    assert {"held-out demonstrations", *rest.split(", ")} == doubts
     assert all(check["reason"] for check in said["checks"].values())
 
 

@@ -32,6 +32,15 @@ class Rival(NamedTuple):
     """Share of what agents earn beyond demonstrations that they keep while they
     obey it; None: nobody tried."""
 
+    @property
+    def worth(self) -> float:
+        """Score, as far as obeying takes away what was to be explained."""
+        return self.score * (1.0 - (self.kept or 0.0))
+
+    def holds(self, other: "Rival") -> bool:
+        """It is over the same features and more."""
+        return set(other.axes.split(" + ")) < set(self.axes.split(" + "))
+
 
 def open_wall(constraint: LearnedConstraint, judged: Judged, rule: Explanation) -> OpenWall | None:
     """The form of `rule` at both ends of caution;

@@ -23,6 +23,8 @@ from icrl.visited import Visited
 _MOST_SLICES = 3
 _ZOOM = 0.25
 """A close-up is drawn where it shows less than this share of the range of the data."""
+NEAR = 0.9
+"""Balanced agreement with ζ from which a rule that misses the bar still says most of it."""
 MATTERS = 0.01
 """A feature matters if shuffling it flips at least this share of ζ's judgements."""
 
@@ -180,6 +182,10 @@ def verdict_on(rule: Explanation | None) -> str:
         bar = f"the bars are {BAR} and {EVEN_BAR}"
     if rule.fits:
         return f"a short rule fits ({agreement}; {bar})"
+    fidelity = rule.fidelity
+    on_the_box = fidelity.even_agreement is None or fidelity.even_agreement >= EVEN_BAR
+    if fidelity.balanced_agreement >= NEAR and on_the_box:
+        return f"these words come near ζ, but are not all of it ({agreement}; {bar})"
     return f"no short rule fits; the best has {agreement} ({bar})"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from icrl.explain.left_open import OpenWall
+from icrl.explain.left_open import OpenWall, Rival
 from icrl.explain.open_interval import EXPLAINED, OpenInterval
 from icrl.explain.reading import MATTERS, Reading, threshold_of, verdict_on
 from icrl.explain.rules import Explanation
@@ -43,6 +43,7 @@ def print_reading(reading: Reading, console: Console) -> None:
             say(console, f"  {explanation}: forbidden", "bold")
             for line in rule_lines(explanation):
                 say(console, f"    {line}")
+    say(console, zeta_line(reading))
     condition = threshold_of(reading.rule)
     if reading.interval is not None and condition is not None:
         for line in interval_lines(reading.interval, condition, reading.turning):
@@ -116,8 +117,8 @@ def wall_lines(reading: Reading) -> list[str]:
     lenient = wall.lenient or "next to nothing"
     return [
         (
-            "Left open is where between demonstrations and evidence the wall stands (caution "
-            f"{wall.caution:g} here):"
+            "Caution moves the wall between demonstrations and evidence (it is "
+            f"{wall.caution:g} here; `with_caution`):"
         ),
         f"  with all caution (1): {wall.cautious}",
         f"  with none (0): {lenient}",
@@ -128,22 +129,31 @@ def rival_lines(reading: Reading) -> list[str]:
     """The sets of features that explain the evidence best."""
     if not reading.rivals:
         return []
-    lines = ["What explains the evidence best, by the search's score:"]
-    for place, rival in enumerate(reading.rivals):
-        notes = [f"explains {rival.explained:.0%}"]
-        if rival.refuted > 0:
-            notes.append(f"{rival.refuted:.0%} of held-out demonstrations refute it")
-        if rival.kept is not None:
-            notes.append(
-                f"agents that obey it keep {rival.kept:.0%} of what they earn beyond demonstrations"
-            )
-        if rival.vetoed:
-            notes.append("vetoed: something earlier explains as much")
-        mark = " "
-        if place == 0 and reading.rule is not None:
-            mark = "*"
-        lines.append(f"  {mark} {rival.score:.2f} {rival.axes} ({'; '.join(notes)})")
+    lines = ["What explains the evidence best (score, less what agents keep while they obey it):"]
+    own = None
+    if reading.rule is not None:
+        own = reading.rivals[0]
+        lines.append(f"  * {_rival_line(own, None)}")
+    others = [rival for rival in reading.rivals if rival is not own]
+    for rival in sorted(others, key=lambda other: (other.vetoed, -other.worth)):
+        lines.append(f"    {_rival_line(rival, own)}")
     return lines
+
+
+def _rival_line(rival: Rival, own: Rival | None) -> str:
+    """One set of features; `own`: those that were chosen."""
+    notes = [f"explains {rival.explained:.0%} of it"]
+    if rival.refuted > 0:
+        notes.append(f"{rival.refuted:.0%} of held-out demonstrations refute it")
+    if rival.kept is not None:
+        notes.append(
+            f"agents that obey it keep {rival.kept:.0%} of what they earn beyond demonstrations"
+        )
+    if rival.vetoed:
+        notes.append("vetoed: something earlier explains as much")
+    if own is not None and rival.holds(own):
+        notes.append("it holds the chosen features, which do nearly as much alone")
+    return f"{rival.worth:.2f} {rival.axes} ({'; '.join(notes)})"
 
 
 def reading_as_json(reading: Reading) -> dict[str, Any]:
@@ -212,6 +222,20 @@ def rule_lines(explanation: Explanation) -> list[str]:
         f"balanced agreement with ζ {fidelity.balanced_agreement:.3f} (precision {precision}, "
         f"recall {fidelity.recall:.3f}) on {fidelity.pairs:,} pairs that it was not chosen "
         f"on{even}",
-        f"it forbids {support.demonstrated:,} of {support.of_demonstrated:,} demonstrated pairs "
-        f"and {support.by_agents:,} of {support.of_by_agents:,} recorded pairs of agents",
+        f"these words forbid {support.demonstrated:,} of {support.of_demonstrated:,} demonstrated "
+        f"pairs and {support.by_agents:,} of {support.of_by_agents:,} recorded pairs of agents",
     ]
+
+
+def zeta_line(reading: Reading) -> str:
+    """What ζ itself forbids: the words beside it may be off."""
+    judged = reading.judged
+    shown = judged.by_expert
+    said = []
+    for who, mine in (("demonstrated pairs", shown), ("recorded pairs of agents", ~shown)):
+        if mine.any():
+            said.append(f"{int(judged.forbidden[mine].sum()):,} of {int(mine.sum()):,} {who}")
+    line = f"ζ itself forbids {' and '.join(said)}"
+    if reading.rule is not None and not reading.rule.fits:
+        line += "; it is what counts, and the words only describe it"
+    return f"{line}."

@@ -74,8 +74,8 @@ def print_rim(truth: "Truth", console: Console) -> None:
         f"The agent earns {truth.nominal_return:,.1f}, but up to its first truly forbidden step "
         f"only {truth.true_return:,.1f}: in {truth.violating_episodes:.0%} of its episodes it "
         f"enters what is forbidden, on {truth.violation_rate:.1%} of its steps. Agents cut the "
-        "rim: between the wall of ζ and the true one there is room that pays. More caution, or "
-        "demonstrations nearer to the wall, would close it.",
+        "rim: between the wall of ζ and the true one there is room that pays. Demonstrations "
+        "nearer to the wall would close it, and more caution, where it is below 1.",
         "yellow",
     )
 

@@ -30,8 +30,9 @@ REMEDIES = {
     "evidence": "demonstrations of a better expert, or scouts that are trained for longer",
     "wall": "demonstrations between the ones there are and the wall",
     "judges": (
-        "a fresh agent that is trained under ζ for longer (--judge) and earns what the "
-        "demonstrations earn"
+        "a fresh agent under ζ (--judge) that earns what the demonstrations earn: where it earns "
+        "less, train it for longer; where more, ζ may lack something that more scouts or "
+        "demonstrations show"
     ),
     "coverage": "demonstrations near what ζ forbids, on the allowed side of it",
     "other seeds": "runs with other seeds that agree",
@@ -54,14 +55,19 @@ class Verdict(NamedTuple):
         """What would change the verdict, in one sentence."""
         # The worst first: what would answer a doubt changes nothing while something speaks against
         # ζ.
-        for level in (Level.bad, Level.care, Level.unknown):
-            for check in self.checks:
-                if check.level is level:
-                    return (
-                        f"{REMEDIES.get(check.name, 'more demonstrations, and other seeds')} "
-                        f"({check.name})"
-                    )
-        return "a demonstration that enters what ζ forbids"
+        doubts = [
+            check.name
+            for level in (Level.bad, Level.care, Level.unknown)
+            for check in self.checks
+            if check.level is level
+        ]
+        if not doubts:
+            return "a demonstration that enters what ζ forbids"
+        first, *others = doubts
+        said = f"{REMEDIES.get(first, 'more demonstrations, and other seeds')} ({first})"
+        if others:
+            said += f"; open after that: {', '.join(others)}"
+        return said
 
     @property
     def text(self) -> str:

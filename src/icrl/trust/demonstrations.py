@@ -62,8 +62,9 @@ def check_demonstrations(constraint: LearnedConstraint, record: Record, space: S
     touched, deep = _left_out(space, _evidence_distance(record, space))
     numbers |= {"left_out_touched": touched, "left_out_deep": deep}
     reason = (
-        f"left out, {touched:.0%} of {number} demonstrations would lie beyond the wall, {deep:.0%} "
-        "of them all deep (more than half-way to the evidence)"
+        f"each of {number} demonstrations left out in turn: {touched:.0%} would cross the wall "
+        f"that the others give (by a hair, as a rule), {deep:.0%} lie deep beyond it (more than "
+        "half-way to the evidence)"
     )
     if own > 0:
         reason = f"ζ forbids a part of {own:.0%} of its own demonstrations; {reason}"

@@ -100,4 +100,6 @@ def check_returns(
             f"{said}: ζ forbids too much, or the agent needs more training",
             numbers,
         )
-    return Check(NAME, Level.good, f"{said}: neither too much nor too little is forbidden", numbers)
+    return Check(
+        NAME, Level.good, f"{said}: no sign that ζ forbids too much or too little", numbers
+    )
