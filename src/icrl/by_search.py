@@ -431,8 +431,7 @@ class SearchWay:
         helped = None
         if self.config.demos_help:
             helped = self.demos.trajectories
-        cost = self.cost_of(dataclasses.replace(state, phase=Phase.final))
-        plays = Plays(self.sample_env, self.task, self.forward, cost)
+        plays = Plays(self.sample_env, self.task, self.forward)
         training = start_training(
             generator(key), self.task, self.forward, helped, self.demos.has_rewards, plays
         )
