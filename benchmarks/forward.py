@@ -237,40 +237,46 @@ def mountain_car_demos(task: Any, episodes: int = 20) -> Any:
 
 
 def table(cells: list[dict[str, Any]]) -> str:
-    """Every cell, and how many passed."""
+    """Every cell, and how many passed; of the control, how many left the rule."""
     from icrl.report.table import as_markdown
 
     lines = ["# The agent under the true cost", ""]
     for mode in MODES:
         mine = [cell for cell in cells if cell["mode"] == mode]
-        if mine:
+        if mine and mode == "empty":
+            left = sum(cell["reached_at"] is not None for cell in mine)
+            lines.append(f"- {mode} (the control): left the rule on {left} of {len(mine)}")
+        elif mine:
             lines.append(f"- {mode}: {sum(cell['passed'] for cell in mine)} of {len(mine)} passed")
-    worlds = list(dict.fromkeys(cell["world"] for cell in cells))
     rows = []
-    for world in worlds:
+    for world in dict.fromkeys(cell["world"] for cell in cells):
         for mode in MODES:
-            mine = sorted(
-                (c for c in cells if c["world"] == world and c["mode"] == mode),
-                key=lambda c: c["seed"],
-            )
+            mine = [c for c in cells if c["world"] == world and c["mode"] == mode]
             if mine:
-                rows.append(
-                    [
-                        world,
-                        mode,
-                        f"{sum(c['passed'] for c in mine)}/{len(mine)}",
-                        " ".join(f"{c['ratio']:.2f}" for c in mine),
-                        " ".join(f"{100 * c['forbidden']:.2g}" for c in mine),
-                        " ".join(
-                            "-" if c["reached_at"] is None else f"{c['reached_at'] // 1000}"
-                            for c in mine
-                        ),
-                        " ".join(f"{c['steps'] // 1000}" for c in mine),
-                    ]
-                )
+                rows.append(_row(world, mode, sorted(mine, key=lambda c: int(c["seed"]))))
     head = ["world", "mode", "passed", "return / demonstrations, by seed", "forbidden steps, %",
+            "sampled: return", "sampled: forbidden, %",
             "steps to 0.95 (empty: to leave the rule), thousands", "steps, thousands"]  # fmt: skip
     return "\n".join(lines) + "\n\n" + as_markdown(head, rows) + "\n"
+
+
+def _row(world: str, mode: str, mine: list[dict[str, Any]]) -> list[str]:
+    """All seeds of a world in a mode."""
+    passed = f"{sum(c['passed'] for c in mine)}/{len(mine)}"
+    if mode == "empty":
+        passed = "-"
+    reached = ["-" if c["reached_at"] is None else f"{c['reached_at'] // 1000}" for c in mine]
+    return [
+        world,
+        mode,
+        passed,
+        " ".join(f"{c['ratio']:.2f}" for c in mine),
+        " ".join(f"{100 * c['forbidden']:.2g}" for c in mine),
+        " ".join(f"{c['sampled_ratio']:.2f}" for c in mine),
+        " ".join(f"{100 * c['sampled_forbidden']:.2g}" for c in mine),
+        " ".join(reached),
+        " ".join(f"{c['steps'] // 1000}" for c in mine),
+    ]
 
 
 if __name__ == "__main__":
