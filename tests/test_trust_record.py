@@ -355,12 +355,13 @@ def test_a_rival_that_agents_obey_at_no_cost_is_none():
             "refuted": 0.0,
             "vetoed": False,
             "kept": None,
+            "by_chance": 0.5,
         },
     ]
     standing = standing_of(rule(rivals=told), TASK, record())
-    assert standing.own == Scored("north_ft", pytest.approx(0.4))  # 0.5 (1 - 0.2)
-    # nobody was asked to obey the third: it is compared as the rule is, 0.3 (1 - 0.2)
-    assert standing.others == (Scored("stop_east_ft", pytest.approx(0.24)), Scored("east_ft", 0.0))
+    assert standing.own == Scored("north_ft", pytest.approx(0.32))  # 0.5 (1 - 0.2)^2
+    # nobody was asked to obey the third: it is compared as the rule is, 0.3 (1 - 0.2)^2 (1 - 0.5)
+    assert standing.others == (Scored("stop_east_ft", pytest.approx(0.096)), Scored("east_ft", 0.0))
     assert check_rivals(standing).level is Level.good
 
 

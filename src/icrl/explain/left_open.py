@@ -31,11 +31,14 @@ class Rival(NamedTuple):
     kept: float | None = None
     """Share of what agents earn beyond demonstrations that they keep while they
     obey it; None: nobody tried."""
+    by_chance: float = 0.0
+    """Share of what chance does that a rule over these axes forbids."""
 
     @property
     def worth(self) -> float:
-        """Score, as far as obeying takes away what was to be explained."""
-        return self.score * (1.0 - (self.kept or 0.0))
+        """What the search goes by: score, as far as obeying takes away what was to be explained,
+        and as far as it leaves alone what has nothing to do with that."""
+        return self.score * (1.0 - (self.kept or 0.0)) ** 2 * (1.0 - self.by_chance)
 
     def holds(self, other: "Rival") -> bool:
         """It is over the same features and more."""
@@ -71,7 +74,7 @@ def rivals_of(constraint: LearnedConstraint) -> tuple[Rival, ...]:
 def _rival(told: Any) -> Rival | None:
     if not isinstance(told, dict) or not isinstance(told.get("axes"), str):
         return None
-    numbers = [told.get(name, 0.0) for name in ("score", "explained", "refuted")]
+    numbers = [told.get(name, 0.0) for name in ("score", "explained", "refuted", "by_chance")]
     if told.get("kept") is not None:
         numbers.append(told["kept"])
     for number in numbers:
@@ -82,7 +85,7 @@ def _rival(told: Any) -> Rival | None:
             or not math.isfinite(number)
         ):
             return None
-    score, explained, refuted, *kept = (float(number) for number in numbers)
+    score, explained, refuted, by_chance, *kept = (float(number) for number in numbers)
     return Rival(
         told["axes"],
         score,
@@ -90,4 +93,5 @@ def _rival(told: Any) -> Rival | None:
         refuted,
         told.get("vetoed") is True,
         kept[0] if kept else None,
+        by_chance,
     )

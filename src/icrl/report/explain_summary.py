@@ -129,7 +129,7 @@ def rival_lines(reading: Reading) -> list[str]:
     """The sets of features that explain the evidence best."""
     if not reading.rivals:
         return []
-    lines = ["What explains the evidence best (score, less what agents keep while they obey it):"]
+    lines = ["What explains the evidence best, by what the search goes by (docs/explain.md):"]
     own = None
     if reading.rule is not None:
         own = reading.rivals[0]
@@ -152,7 +152,7 @@ def _rival_line(rival: Rival, own: Rival | None) -> str:
     if rival.vetoed:
         notes.append("vetoed: something earlier explains as much")
     if own is not None and rival.holds(own):
-        notes.append("it holds the chosen features, which do nearly as much alone")
+        notes.append("it holds the chosen ones, and fewer are preferred")
     return f"{rival.worth:.2f} {rival.axes} ({'; '.join(notes)})"
 
 

@@ -76,19 +76,21 @@ def standing_of(constraint: LearnedConstraint, task: Task, record: Record) -> St
     )
     told = {rival.axes: rival for rival in rivals_of(constraint) if not rival.vetoed}
     own = None
-    kept = 0.0
+    kept = None
     if forbids_anything(constraint):
         mine = _own_axes(constraint, axes)
         name = _named(mine, axes)
         own = Scored(name, score(question, mine).score)
         if name in told:
-            kept = told[name].kept or 0.0
-            own = Scored(name, told[name].score * (1.0 - kept))
-    # of a rival that no agent was asked to obey, as much is taken to be kept as of the rule
-    found = {
-        name: rival.score * (1.0 - (kept if rival.kept is None else rival.kept))
-        for name, rival in told.items()
-    }
+            kept = told[name].kept
+            own = Scored(name, told[name].worth)
+    found = {}
+    for name, rival in told.items():
+        # what no agent was asked to obey is taken to leave as much as the rule does
+        known = rival
+        if rival.kept is None:
+            known = rival._replace(kept=kept)
+        found[name] = known.worth
     if not told:  # a card that names none: those of the record
         for candidate in rank(question, sets_of(len(axes)))[:5]:
             found[_named(candidate.axes, axes)] = candidate.score
