@@ -363,6 +363,10 @@ def test_a_rival_that_agents_obey_at_no_cost_is_none():
     # nobody was asked to obey the third: it is compared as the rule is, 0.3 (1 - 0.2)^2 (1 - 0.5)
     assert standing.others == (Scored("stop_east_ft", pytest.approx(0.096)), Scored("east_ft", 0.0))
     assert check_rivals(standing).level is Level.good
+    # an empty ζ is not compared with them: the question is whether any of them explains
+    nothing = standing_of(dataclasses.replace(NOTHING, card=rule(rivals=told).card), TASK, record())
+    assert nothing.own is None
+    assert [other.score for other in nothing.others] == pytest.approx([0.4, 0.3, 0.0])
 
 
 def test_agents_in_a_place_of_their_own_are_told_of_and_by_how_much():

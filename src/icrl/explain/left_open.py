@@ -35,10 +35,15 @@ class Rival(NamedTuple):
     """Share of what chance does that a rule over these axes forbids."""
 
     @property
+    def taken(self) -> float:
+        """Score, as far as obeying takes away what was to be explained."""
+        return self.score * (1.0 - (self.kept or 0.0))
+
+    @property
     def worth(self) -> float:
         """What the search goes by: score, as far as obeying takes away what was to be explained,
         and as far as it leaves alone what has nothing to do with that."""
-        return self.score * (1.0 - (self.kept or 0.0)) ** 2 * (1.0 - self.by_chance)
+        return self.taken * (1.0 - (self.kept or 0.0)) * (1.0 - self.by_chance)
 
     def holds(self, other: "Rival") -> bool:
         """It is over the same features and more."""

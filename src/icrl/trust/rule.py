@@ -91,6 +91,9 @@ def standing_of(constraint: LearnedConstraint, task: Task, record: Record) -> St
         if rival.kept is None:
             known = rival._replace(kept=kept)
         found[name] = known.worth
+        # Where nothing is forbidden nothing is compared: the question is whether any rule explains.
+        if own is None:
+            found[name] = known.taken
     if not told:  # a card that names none: those of the record
         for candidate in rank(question, sets_of(len(axes)))[:5]:
             found[_named(candidate.axes, axes)] = candidate.score
