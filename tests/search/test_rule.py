@@ -485,6 +485,29 @@ def test_axes_in_which_agents_need_no_new_way_are_asked_once_more_and_no_longer(
     assert len(shares) == 1
 
 
+def test_ways_beside_which_the_evidence_lies_in_no_cell_of_its_own_say_nothing():
+    """A ruler reaches from the 1 % to the 99 % quantile, and what lies beyond is in its last cell:
+    beside 200 times as many steps, what scouts did is in the cell next to the demonstrations'."""
+    problem = a_limit_beyond_which_evidence_is_thin()
+    shares = []
+
+    def kept_under(rule):
+        shares.append(0.9)
+        many = np.random.default_rng(1).uniform(0, 0.5, (60_000, 2))
+        return Kept(0.9, values([many]), np.ones(1))
+
+    question = put_question(
+        problem.axes, problem.shown, problem.done, problem.weights, problem.paid
+    )
+    candidate = score(question, (0, 1))
+    rule = tried_under(problem._replace(kept_under=kept_under), question, candidate)
+    assert len(shares) == 1
+    assert rule.candidate.kept == 0.9
+    np.testing.assert_array_equal(
+        rule.region.depth, wall_in(problem, candidate, question).region.depth
+    )
+
+
 @pytest.mark.parametrize(
     ("score", "explained", "kept", "chosen"),
     [
