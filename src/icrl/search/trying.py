@@ -52,8 +52,8 @@ def _asked(problem: Problem, question: Question, rule: Rule, best_worth: float) 
             break
         known = _with_ways(known, kept)
         anew = put_question(known.axes, known.shown, known.done, known.weights, known.paid)
-        # Rulers follow the data: beside many ways that stay near demonstrations, what scouts did may
-        # lie in no cell of its own any more, and then there is nothing to place a wall by.
+        # Rulers follow the data: beside many ways near demonstrations, what scouts did may lie in
+        # no cell of its own any more, and then there is nothing to place a wall by.
         if not anew.tables.look(rule.candidate.axes, rule.candidate.scale).novel.any():
             break
         closed = _as_deep(wall_in(known, rule.candidate, anew), rule)
