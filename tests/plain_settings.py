@@ -14,6 +14,7 @@ FORWARD: dict[str, Any] = {
     "learning_rate_end": 1.0,
     "gae_lambda": 0.95,
     "initial_log_std": 0.0,
+    "choice_bonus": 0.0,
     "shield": False,
     "terminate": TerminateConfig(soft=0.0),
 }

@@ -431,7 +431,8 @@ class SearchWay:
         helped = None
         if self.config.demos_help:
             helped = self.demos.trajectories
-        plays = Plays(self.sample_env, self.task, self.forward)
+        cost = self.cost_of(dataclasses.replace(state, phase=Phase.final))
+        plays = Plays(self.sample_env, self.task, self.forward, cost)
         training = start_training(
             generator(key), self.task, self.forward, helped, self.demos.has_rewards, plays
         )

@@ -218,9 +218,11 @@ def made_up_clones(monkeypatch, errors):
     ("returns", "kept", "played"),
     [
         # half of eight earns more, though it misses more; two miss too much to be played
-        ({8: 1.0, 4: 2.0, 3: 1.5}, 4, [4, 8, 3]),
-        # half of eight earns less, six earn as much, and of these three earn less
-        ({8: 1.0, 4: 0.5, 6: 1.0, 3: 0.9, 5: 0.9}, 6, [4, 8, 6, 3, 5]),
+        ({8: 0.7, 4: 0.9, 3: 0.7}, 4, [4, 8, 3]),
+        # half of eight misses more and earns as much: no reason to give up four; six miss as little
+        ({8: 0.9, 4: 0.9, 6: 0.9, 3: 0.8, 5: 0.8}, 6, [4, 8, 6, 3, 5]),
+        # earning more than demonstrations is no better than earning as much
+        ({8: 1.0, 4: 1.4, 6: 1.4, 3: 1.4, 5: 1.4}, 6, [4, 8, 6, 3, 5]),
     ],
 )
 def test_clones_are_played_and_what_they_earn_decides(monkeypatch, returns, kept, played):

@@ -74,12 +74,16 @@ def clone(
     # 0023: a clone that earned 0.72 of the demonstrations fell to 0.17 within five updates).
     agent = dataclasses.replace(agent, observation_moments=settled(moments))
 
+    theirs = float(np.mean(demos.returns))
+
     def tried(imitation: Imitation) -> float:
         assert earned is not None
-        return earned(dataclasses.replace(agent, params=imitation.params, sees=imitation.seen))
+        played = earned(dataclasses.replace(agent, params=imitation.params, sees=imitation.seen))
+        # of a negative return: 1 less by as much as it is worse
+        return 1.0 + (played - theirs) / max(abs(theirs), 1e-9)
 
     worth = None
-    if earned is not None:
+    if earned is not None and has_rewards:
         worth = tried
     best = clone_of_few(rng, agent, inputs, shown, worth)
     params = best.params

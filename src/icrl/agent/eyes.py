@@ -15,11 +15,13 @@ from icrl.types import FloatArray, IntArray
 _TAKEN_AWAY = (0.5, 0.25)
 """Shares of its features that a clone may do without, tried in turn."""
 _NO_WORSE = 2.0
-"""A clone of fewer features may miss what was held out by so many times as much, if it earns as
-much all the same: errors of single steps do not say what they add up to."""
+"""A clone of fewer features may miss what was held out by so many times as much, if it earns more
+all the same: errors of single steps do not say what they add up to."""
+_CLEARLY = 0.05
+"""Of what demonstrations earn: a clone that earns more by this earns more."""
 
 Earned = Callable[[Imitation], float]
-"""What a clone earns when it acts."""
+"""What a clone earns when it acts, as a share of what demonstrations earn."""
 
 
 def clone_of_few(
@@ -41,7 +43,9 @@ def clone_of_few(
         assert earned is not None
         key = clone.seen.tobytes()
         if key not in known:
-            known[key] = earned(_blind(clone, agent.shape))
+            # An imitation that earns more than those it imitates does something else: it cuts
+            # through blocked cells (decision 0031).
+            known[key] = min(earned(_blind(clone, agent.shape)), 1.0)
         return known[key]
 
     def no_worse(fewer: Imitation, clone: Imitation) -> bool:
@@ -49,7 +53,11 @@ def clone_of_few(
             return fewer.error <= clone.error
         # Decision 0031: of 16 features that meant nothing, by their errors clones kept six or gave
         # up one that mattered; the right four were 1.5 times as far off, and earned 0.97, not 0.75.
-        return fewer.error <= _NO_WORSE * clone.error and worth(fewer) >= worth(clone)
+        if fewer.error <= clone.error:
+            return worth(fewer) >= worth(clone) - _CLEARLY
+        if fewer.error > _NO_WORSE * clone.error:
+            return False
+        return worth(fewer) >= worth(clone) + _CLEARLY
 
     # What never changed says nothing of what was done, and its scale is not known.
     changed = (np.ptp(shown.observations, axis=0) > 0).astype(np.float32)

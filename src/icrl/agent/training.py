@@ -63,23 +63,26 @@ class Training(NamedTuple):
 
 
 class Plays:
-    """Plays clones, and counts the steps that this takes."""
+    """Plays clones behind the shield of a cost, and counts the steps that this takes."""
 
-    def __init__(self, env: VectorEnv, task: Task, config: ForwardConfig) -> None:
+    def __init__(
+        self, env: VectorEnv, task: Task, config: ForwardConfig, cost: CostFunction | None
+    ) -> None:
         self.env = env
         self.task = task
         self.config = config
+        self.cost = cost
         self.steps = 0
 
     def __call__(self, agent: AgentState) -> float:
         """Mean return; all are played from the same starts."""
-        # Without a constraint: an imitation of those who keep it grazes it here and there, and to
-        # count up to there would hide what it can do (decision 0031).
-        policy = policy_of(agent, self.task, self.config, greedy=True)
+        policy = policy_of(agent, self.task, self.config, self.cost, greedy=True)
         samples = sample_trajectories(
             np.random.default_rng(0), policy, self.env, self.task.horizon, seed=0
         )
         self.steps += samples.num_steps
+        # Not up to the first forbidden step: an imitation of those who keep a rule grazes it here
+        # and there, and that would hide what it can do (decision 0031).
         return float(np.mean(samples.returns))
 
 
@@ -233,7 +236,7 @@ def train_out(
 
     With `patience`, it is also over after so many steps without a better measurement.
     """
-    plays = Plays(task.make_env(min(num_samples, _PLAYED)), task, config)
+    plays = Plays(task.make_env(min(num_samples, _PLAYED)), task, config, cost)
     training = start_training(
         generator(jax.random.fold_in(key, 0)), task, config, demos, plays=plays
     )
