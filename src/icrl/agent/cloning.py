@@ -82,10 +82,10 @@ def clone(
         # of a negative return: 1 less by as much as it is worse
         return 1.0 + (played - theirs) / max(abs(theirs), 1e-9)
 
-    worth = None
+    share = None
     if earned is not None and has_rewards:
-        worth = tried
-    best = clone_of_few(rng, agent, inputs, shown, worth)
+        share = tried
+    best = clone_of_few(rng, agent, inputs, shown, share)
     params = best.params
     if not agent.shape.discrete:
         params = _with_noise_of(params, inputs * best.seen, shown, agent.shape)

@@ -36,14 +36,14 @@ class Rival(NamedTuple):
 
     @property
     def taken(self) -> float:
-        """Score, as far as obeying takes away what was to be explained."""
-        return self.score * (1.0 - (self.kept or 0.0))
+        """Share of the gain that obeying takes away."""
+        return 1.0 - (self.kept or 0.0)
 
     @property
-    def worth(self) -> float:
-        """What the search goes by: score, as far as obeying takes away what was to be explained,
-        and as far as it leaves alone what has nothing to do with that."""
-        return self.taken * (1.0 - (self.kept or 0.0)) * (1.0 - self.by_chance)
+    def spared(self) -> float:
+        """What the search goes by (`Candidate.spared`): score, as far as obeying takes away what
+        was to be explained, and as far as it leaves alone what has nothing to do with that."""
+        return self.score * self.taken**2 * (1.0 - self.by_chance)
 
     def holds(self, other: "Rival") -> bool:
         """It is over the same features and more."""

@@ -135,7 +135,7 @@ def rival_lines(reading: Reading) -> list[str]:
         own = reading.rivals[0]
         lines.append(f"  * {_rival_line(own, None)}")
     others = [rival for rival in reading.rivals if rival is not own]
-    for rival in sorted(others, key=lambda other: (other.vetoed, -other.worth)):
+    for rival in sorted(others, key=lambda other: (other.vetoed, -other.spared)):
         lines.append(f"    {_rival_line(rival, own)}")
     return lines
 
@@ -153,7 +153,7 @@ def _rival_line(rival: Rival, own: Rival | None) -> str:
         notes.append("vetoed: something earlier explains as much")
     if own is not None and rival.holds(own):
         notes.append("it holds the chosen ones, and fewer are preferred")
-    return f"{rival.worth:.2f} {rival.axes} ({'; '.join(notes)})"
+    return f"{rival.spared:.2f} {rival.axes} ({'; '.join(notes)})"
 
 
 def reading_as_json(reading: Reading) -> dict[str, Any]:

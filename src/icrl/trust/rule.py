@@ -83,17 +83,17 @@ def standing_of(constraint: LearnedConstraint, task: Task, record: Record) -> St
         own = Scored(name, score(question, mine).score)
         if name in told:
             kept = told[name].kept
-            own = Scored(name, told[name].worth)
+            own = Scored(name, told[name].spared)
     found = {}
     for name, rival in told.items():
         # what no agent was asked to obey is taken to leave as much as the rule does
         known = rival
         if rival.kept is None:
             known = rival._replace(kept=kept)
-        found[name] = known.worth
+        found[name] = known.spared
         # Where nothing is forbidden nothing is compared: the question is whether any rule explains.
         if own is None:
-            found[name] = known.taken
+            found[name] = known.score * known.taken
     if not told:  # a card that names none: those of the record
         for candidate in rank(question, sets_of(len(axes)))[:5]:
             found[_named(candidate.axes, axes)] = candidate.score
