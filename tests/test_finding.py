@@ -5,7 +5,7 @@ import pytest
 
 from icrl.constraint.found import region_constraint
 from icrl.constraint.region import Region, RegionAxis
-from icrl.finding import mean_cost, rule_of, told_of
+from icrl.finding import mean_cost, rule_of, told_of, why_no_rule
 from icrl.rounds import Phase
 from icrl.search.find import Candidate
 from icrl.search.rule import Finding
@@ -29,6 +29,12 @@ def test_where_no_rule_is_believed_the_rivals_are_told():
     finding = Finding(None, (Candidate((0, 1), 0.1, 8, 0.5, 0.0),), 0.4, ("x", "y"))
     assert rule_of(state(finding)) is None
     assert told_of(state(finding)) == {"strength": 0.4, "rivals": [["x + y", 0.1]]}
+
+
+def test_scouts_that_learned_nothing_are_no_sign_that_there_is_no_rule():
+    assert "nobody can tell" in why_no_rule(-3.0)
+    assert "nothing needs a rule" in why_no_rule(-0.5)
+    assert "nothing needs a rule" in why_no_rule(0.5)
 
 
 def test_the_mean_cost_counts_real_steps_alone():

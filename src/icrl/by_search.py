@@ -36,9 +36,9 @@ from icrl.config import LearnConfig, Train
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
 from icrl.evidence.expected import Expected, expected_of
-from icrl.evidence.gathered import STILL, add, scouts_advantage
+from icrl.evidence.gathered import OUT_EARNS, STILL, add, scouts_advantage
 from icrl.finding import Finder, mean_cost, rule_of, told_of
-from icrl.progress import HARDLY, OUT_EARNS, counted, improving, measured, scouted, with_best
+from icrl.progress import HARDLY, counted, improving, measured, scouted, with_best
 from icrl.rounds import OnProgress, Phase, Round, num_rounds, report_progress
 from icrl.state import LearnState, Scout
 from icrl.tasks.task import Task

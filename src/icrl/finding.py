@@ -13,7 +13,7 @@ from icrl.constraint.found import region_constraint
 from icrl.constraint.learned import LearnedConstraint
 from icrl.demos.dataset import Demonstrations
 from icrl.evidence.expected import Expected
-from icrl.evidence.gathered import add, strength_of, weights_of
+from icrl.evidence.gathered import OUT_EARNS, add, strength_of, weights_of
 from icrl.rounds import Phase
 from icrl.search.axes import make_axes
 from icrl.search.choose import find_rule
@@ -30,6 +30,16 @@ _CLEAR = 0.45
 """Where nobody can be asked, a rule must explain so much of what little there is to explain."""
 _AS_CLEARLY = 0.15
 """Another rule must score as much as the old one did, less this."""
+
+
+def why_no_rule(earned: float) -> str:
+    """What that says of an expert of whom the best scout earned so many deviations more."""
+    if earned < -OUT_EARNS:
+        return (
+            "no agent earned what demonstrations earn: nobody can tell whether a rule is needed "
+            "(longer scouts, with more --steps, might)"
+        )
+    return "no agent out-earns the demonstrations: nothing needs a rule to explain it"
 
 
 class Finder:
@@ -58,7 +68,7 @@ class Finder:
             # 0.18 to 0.41.
             if not asked.agents and not _clear(finding):
                 finding = finding._replace(rule=None)
-                why = "no agent out-earns the demonstrations: nothing needs a rule to explain it"
+                why = why_no_rule(state.best_scout.earned)
         else:
             assert state.finding is not None
             why = f"an agent out-earned the demonstrations: {why}"

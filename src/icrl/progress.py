@@ -7,12 +7,10 @@ import numpy as np
 
 from icrl.agent.training import Measurement, Training, measure
 from icrl.evidence.expected import Expected
+from icrl.evidence.gathered import OUT_EARNS
 from icrl.state import LearnState, Scout
 from icrl.types import CostFunction, Trajectories
 
-OUT_EARNS = 1.0
-"""An agent out-earns demonstrations when its mean advantage is above so many of their
-deviations."""
 HARDLY = 0.05
 """Share of steps that may be forbidden of an agent that missed its goal and is handed out all the
 same, and of a clone that was never trained: as much as the wall forbids of demonstrations that are

@@ -9,6 +9,9 @@ from icrl.evidence.expected import Expected
 from icrl.trajectories import join
 from icrl.types import FloatArray, IntArray, Trajectories
 
+OUT_EARNS = 1.0
+"""An agent out-earns demonstrations when its mean advantage is above so many of their
+deviations."""
 STILL = 1 / 3
 """An agent under ζ out-earns demonstrations if it does so by this share of what scouts have, too:
 below it, it may merely be better than the expert. Learning and verdicts ask the same."""
