@@ -33,6 +33,8 @@ _NARROWEST = 0.03
 """Deviation of the candidates nearest to it, as a share of half the width of the space."""
 _NUM_PROBES = 8
 """Further actions that are tried to find out whether a state allows any."""
+_NUM_BRAKES = 3
+"""Probes that are tried first."""
 _NUM_FIRST = 10
 """Candidates that are tried first, the nearest: most often one of them will do."""
 _SHARES = np.array([0.25, 0.5, 0.75])
@@ -140,15 +142,26 @@ class Shield:
 
         One of the probes, kept up for a while, keeps out of what is forbidden.
         """
-        assert self.ahead is not None
         assert self.probes is not None
-        number = len(self.probes)
-        given = np.concatenate([self.probes] * len(observations))
-        seen = np.repeat(observations, number, axis=0)
+        able = np.zeros(len(observations), np.bool_)
+        # The first of the probes are the middle and the fullest brakes, which most often will do.
+        for tried in (slice(None, _NUM_BRAKES), slice(_NUM_BRAKES, None)):
+            rows = np.flatnonzero(~able)
+            probes = self.probes[tried]
+            if len(rows) == 0 or len(probes) == 0:
+                break
+            able[rows] = self._can_go_on_by(observations[rows], probes)
+        return able
+
+    def _can_go_on_by(self, observations: FloatArray, probes: AnyArray) -> BoolArray:
+        """[n]: by one of these probes."""
+        assert self.ahead is not None
+        given = np.concatenate([probes] * len(observations))
+        seen = np.repeat(observations, len(probes), axis=0)
         path = self.ahead.kept_up(seen, given, _STEPS_TO_STOP)
         # [steps, n · probes] -> [n · probes]
         fine = ~self.forbids(path, self._for_all(given, len(path))).any(axis=0)
-        return np.asarray(fine.reshape(-1, number).any(axis=1))
+        return np.asarray(fine.reshape(-1, len(probes)).any(axis=1))
 
     def _forbids_all(self, observations: FloatArray) -> BoolArray:
         """[n]: no action is allowed there, as far as the probes tell."""

@@ -16,7 +16,7 @@ from icrl.constraint.region import Region, RegionAxis
 from icrl.types import AnyArray, FloatArray, IntArray
 
 ALLOWED, FORBIDDEN, LOOK = 0, 1, 2
-_SQUARES = {1: 4096, 2: 512, 3: 64}
+_SQUARES = {1: 65536, 2: 512, 3: 64}
 """Along each axis, by the number of axes: what stays in a core's own memory."""
 _MARGIN = 0.01
 """Of a square: rounding may put a place into the neighbour."""
@@ -73,16 +73,17 @@ def make_chart(region: Region) -> Chart | None:
     stride = squares ** len(region.axes)
     for number, axis in enumerate(region.axes):
         first, share = _even(axis, squares)
-        nodes = _nodes_of(axis, first, share, squares)
-        low = _within(np.minimum, low, nodes, number)
-        high = _within(np.maximum, high, nodes, number)
+        stretches = _stretches_of(axis, first, share, squares)
+        low = _within(np.minimum, low, stretches, number)
+        high = _within(np.maximum, high, stretches, number)
         stride //= squares
         lows.append(first)
         shares.append(share)
         lasts.append(np.float32(squares - 1))
         strides.append(stride)
-    # Between its nodes a region is linear, so it lies between the least and the most of them: a
-    # square whose nodes agree needs no look.
+    # Between its nodes a region is linear along each axis, so in a square it lies between the least
+    # and the most of the square's ends and the nodes in it: one where all of them agree needs no
+    # look.
     says = np.full(low.shape, LOOK, np.uint8)
     says[high < region.level * (1.0 - _SURE)] = ALLOWED
     says[low > region.level * (1.0 + _SURE)] = FORBIDDEN
@@ -99,30 +100,45 @@ def _even(axis: RegionAxis, squares: int) -> tuple[np.float32, np.float32]:
     return first, share
 
 
-def _nodes_of(
+class _Stretches(NamedTuple):
+    """What the squares of an axis stretch over."""
+
+    nodes: FloatArray
+    """[n] of the axis"""
+    points: FloatArray
+    """[p] rising: its nodes, and where squares begin and end"""
+    first: IntArray
+    """[squares]: the point with which each begins"""
+    last: IntArray
+    """[squares]: that with which it ends"""
+
+
+def _stretches_of(
     axis: RegionAxis, first: np.float32, share: np.float32, squares: int
-) -> tuple[IntArray, IntArray]:
-    """First and last of the nodes between which the places of each square lie."""
-    if share == _ONE_SQUARE:
-        return np.zeros(squares, np.int64), np.full(squares, len(axis.nodes) - 1)
+) -> _Stretches:
+    """A little more than the squares themselves; of the outermost all that lies beyond."""
+    nodes = np.asarray(axis.nodes, np.float64)
     edges = np.arange(squares + 1)
     begins = float(first) + (edges[:-1] - _MARGIN) / float(share)
     ends = float(first) + (edges[1:] + _MARGIN) / float(share)
     # Beyond the ends the grid holds its last depth, and so must the outermost squares.
-    begins[0], ends[-1] = -np.inf, np.inf
-    below = np.searchsorted(axis.nodes, begins, side="right") - 1
-    above = np.searchsorted(axis.nodes, ends, side="left")
-    last = len(axis.nodes) - 1
-    return np.clip(below, 0, last), np.clip(above, 0, last)
+    begins[0] = min(begins[0], nodes[0])
+    ends[-1] = max(ends[-1], nodes[-1])
+    points = np.unique(np.concatenate([nodes, begins, ends]))
+    return _Stretches(nodes, points, np.searchsorted(points, begins), np.searchsorted(points, ends))
 
 
-def _within(
-    extreme: np.ufunc, values: FloatArray, nodes: tuple[IntArray, IntArray], axis: int
-) -> FloatArray:
-    """The extreme over the nodes of each square, along one axis."""
-    first, last = nodes
-    # a row that belongs to nobody, so that every stretch has an end
-    padded = np.concatenate([values, np.take(values, [-1], axis=axis)], axis=axis)
-    stretches = np.stack([first, last + 1], axis=1).ravel()
-    found = extreme.reduceat(padded, stretches, axis=axis)
-    return np.asarray(np.take(found, np.arange(0, len(stretches), 2), axis=axis))
+def _within(extreme: np.ufunc, values: FloatArray, stretches: _Stretches, axis: int) -> FloatArray:
+    """The extreme over each stretch, along one axis of values at its nodes."""
+    nodes, points = stretches.nodes, stretches.points
+    along = np.interp(points, nodes, np.arange(len(nodes), dtype=np.float64))
+    below = np.minimum(along.astype(np.int64), max(len(nodes) - 2, 0))
+    share = (along - below).reshape((-1,) + (1,) * (values.ndim - axis - 1))
+    lower = np.take(values, below, axis=axis)
+    upper = np.take(values, np.minimum(below + 1, len(nodes) - 1), axis=axis)
+    # the last point twice, so that every stretch has an end
+    at = lower + share * (upper - lower)
+    padded = np.concatenate([at, np.take(at, [-1], axis=axis)], axis=axis)
+    bounds = np.stack([stretches.first, stretches.last + 1], axis=1).ravel()
+    found = extreme.reduceat(padded, bounds, axis=axis)
+    return np.asarray(np.take(found, np.arange(0, len(bounds), 2), axis=axis))

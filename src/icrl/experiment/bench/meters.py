@@ -26,6 +26,8 @@ Meter = Callable[[], int]
 
 _SHARE = 0.5
 """A fresh zeta costs about 1/2 everywhere: half of that is computed alike, and ends no episode."""
+_LEANS = 50
+"""Chunks after which an agent knows the wall: it leans on it for the first twenty to thirty."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,7 +217,7 @@ def training_meter(config: ForwardConfig, task: Task, shield: CostFunction | Non
 
 def shielded_meter(setting: Setting) -> Meter:
     """Training behind the shield of a region like those that are found: a wall at x = -3, or of
-    other tasks at -3 in the first feature."""
+    other tasks at -3 in the first feature; of an agent that knows the wall by now."""
     from icrl.constraint.found import region_cost
     from icrl.constraint.region import Region, RegionAxis
     from icrl.search.wall import NODES
@@ -232,7 +234,11 @@ def shielded_meter(setting: Setting) -> Meter:
         evidence_depth=1.0,
     )
     config = forward_config(setting, Respect.terminate)
-    return training_meter(config, task, region_cost(region, ((column,),), task))
+    meter = training_meter(config, task, region_cost(region, ((column,),), task))
+    # Steady: a fresh agent leans on the wall in all environments at once, and soon no longer.
+    for _ in range(_LEANS):
+        meter()
+    return meter
 
 
 def plain_ppo(setting: Setting) -> ForwardConfig:
