@@ -71,6 +71,21 @@ def test_shares_are_of_experts_that_were_trained_as_long(tmp_path):
     assert said(found, "HalfCheetah", "paper", "expert-level") == [("0.50", "no")]
 
 
+def test_expert_level_is_that_of_experts_with_the_same_agent(tmp_path):
+    scores = rows("half-cheetah-wall", "paper", [90, 110, 100])
+    scores += rows("half-cheetah-wall", "expert", [200, 200, 200])
+    scores += rows("half-cheetah-wall", "expert-paper", [110, 120, 130])
+    found = read_found([written(tmp_path / "a", scores)])
+    # 100 / 120, where the expert that has our agent earns 200
+    assert said(found, "HalfCheetah", "paper", "expert-level") == [
+        ("0.83 of experts with its agent, 0.50 of ours", "yes")
+    ]
+    page = paper_page(found, tmp_path / "paper.md", "icrl paper a")
+    row = next(line for line in page.splitlines() if line.startswith("| ICRL (paper's settings)"))
+    assert "no runs yet" in row  # LapGridWorld's
+    assert "| 100.0 ± 5.8 | 0.50 | 0.83 | 0.000 (0.000) | 0-2 |" in page
+
+
 def test_one_seed_that_violates_is_a_violation_and_two_seeds_are_too_few(tmp_path):
     scores = rows("lap-grid", "icrl", [60, 60, 60], [0.0, 0.0, 0.4])
     scores += rows("lap-grid", "paper", [60, 60])
@@ -146,7 +161,7 @@ def test_the_command_writes_the_page_with_its_pictures(tmp_path, capsys):
     main(["paper", str(folder), "--out", str(out)])
     text = out.read_text()
     assert "(../results/lap-grid/lap-grid-learning-curves.png)" in text
-    assert "| ICRL (ours) | 58 | 0.97 | 60.0 ± 0.0 | 0.60 | 0.000 (0.000) | 0-2 |" in text
+    assert "| ICRL (ours) | 58 | 0.97 | 60.0 ± 0.0 | 0.60 | - | 0.000 (0.000) | 0-2 |" in text
     prose = [line for line in text.splitlines() if not line.startswith(("|", "!", "icrl "))]
     assert max(map(len, prose)) <= 100
     assert "Wrote" in capsys.readouterr().out

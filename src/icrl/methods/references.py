@@ -3,7 +3,7 @@ one that knows no constraint, one that is told it."""
 
 from typing import TYPE_CHECKING
 
-from icrl.methods.record import Method
+from icrl.methods.record import Look, Method
 from icrl.types import EXPERT, NOMINAL
 
 if TYPE_CHECKING:
@@ -30,6 +30,12 @@ EXPERT_AGENT = Method(
     label="expert (knows the constraint)",
     summary="told the true constraint",
     colour="#111111",
+    looks={
+        # Told the truth, but with the agent of another preset: the most that can be asked of who
+        # learns with that agent.
+        "paper": Look("expert-paper", "expert, the paper's agent", "#6E4B2A"),
+        "authors": Look("expert-authors", "expert, the authors' agent", "#4B2A6E"),
+    },
     presses=None,
     needs_demos=False,
     needs_truth=True,

@@ -26,7 +26,9 @@ def _known() -> dict[str, Look]:
         looks += method.looks.values()
     looks += [source_of(method, preset) for method, preset in FAIR_METHODS]
     looks.append(LAGRANGIAN)
-    looks += [agent.look() for agent in REFERENCES]
+    for agent in REFERENCES:
+        looks.append(agent.look())
+        looks += agent.looks.values()
     return {look.label: look for look in looks}
 
 

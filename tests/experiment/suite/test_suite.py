@@ -307,9 +307,9 @@ def test_the_suites_that_ship():
     assert sizes["lap-grid"] == {"icrl": 20} | dict.fromkeys(others, 10)
     assert sizes["half-cheetah"] == {"icrl": 10} | dict.fromkeys(others, 5)
     assert sizes["ant"] == {"icrl": 6} | dict.fromkeys(others, 3)
-    fair = dict.fromkeys(
-        ("icrl", "paper", "authors", "binary-classifier", "gail-constraint", "nominal", "expert"), 5
-    )
+    learners = ("icrl", "paper", "authors", "binary-classifier", "gail-constraint")
+    references = ("nominal", "expert", "expert-paper", "expert-authors")
+    fair = dict.fromkeys(learners + references, 5)
     assert sizes["fair-lap-grid"] == sizes["fair-ant"] == fair
     assert sizes["fair-half-cheetah"] == fair | {"icrl": 10, "paper": 10}
     assert len(sizes["shapes"]) == 18 * 4

@@ -113,13 +113,18 @@ def _beside_expert(
     printed: str,
     rule: Callable[[float], bool],
 ) -> Verdict:
-    """The mean return as a share of the expert's."""
+    """The mean return as a share of the expert's; where there are experts with the same agent, of
+    theirs, as in the paper."""
     cell = found.cell(panel.task, label)
     ratio = found.ratio(panel.task, label)
+    own = found.own_ratio(panel.task, label)
     here = "-"
     holds = NO_RUNS
     if cell is not None and ratio is not None:
         here = f"{ratio:.2f}"
+        if own is not None:
+            here = f"{own:.2f} of experts with its agent, {ratio:.2f} of ours"
+            ratio = own
         holds = _said(cell, rule(ratio))
     return Verdict(panel.figure, panel.title, sentence, label, printed, here, holds)
 

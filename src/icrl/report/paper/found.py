@@ -11,6 +11,7 @@ from icrl.experiment.directory.run_directory import SCORES
 from icrl.experiment.suite.statistics import standard_error
 from icrl.files import MOST_JSON_BYTES, read_bytes
 from icrl.json_files import parse_json
+from icrl.methods.references import EXPERT_AGENT
 from icrl.report.looks import default_label
 from icrl.types import EXPERT, FloatArray
 
@@ -83,6 +84,18 @@ class Found(NamedTuple):
         if cell is None or expert is None:
             return None
         return cell.mean / expert[0]
+
+    def own_ratio(self, task: str, label: str) -> float | None:
+        """Mean true return over that of experts with the same agent (the paper's, or its authors');
+        None: one of the two is not there, or the agent is ours."""
+        look = EXPERT_AGENT.looks.get(label)
+        cell = self.cell(task, label)
+        if look is None or cell is None:
+            return None
+        expert = self.cell(task, look.label)
+        if expert is None:
+            return None
+        return cell.mean / expert.mean
 
     def picture(self, name: str) -> Path | None:
         """A figure of that name in one of the directories."""

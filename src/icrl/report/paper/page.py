@@ -72,7 +72,8 @@ def paper_page(found: Found, out: Path, command: str) -> str:
             f"Each sentence is a rule: expert level is {EXPERT_LEVEL} of the expert's return (the "
             f"paper calls 0.82 so), no violations a rate of at most {NO_VIOLATIONS} on every seed, "
             f"alike means within {ALIKE} of the expert's return; with fewer than {FEWEST_SEEDS} "
-            "seeds nothing is said."
+            "seeds nothing is said. Where there are experts with the same agent, expert level is "
+            "of theirs: the paper's experts had the paper's agent."
         ),
         _wrapped(
             "The column *paper* is the same number in the paper's own "
@@ -156,6 +157,7 @@ def _panel(found: Found, panel: Panel, out: Path) -> str:
         "of its expert's",
         "here: true return (mean ± SE)",
         "of our expert's",
+        "of experts' with its agent",
         "violation rate (worst seed)",
         "seeds",
     )
@@ -169,7 +171,9 @@ def _panel(found: Found, panel: Panel, out: Path) -> str:
                 " to ".join(f"{value:,.4g}" for value in values),
                 " to ".join(f"{value / expert:.2f}" for value in values),
             ]
-        rows.append([in_markdown(written(label)), *printed, *_here(found, panel.task, label)])
+        mean, ratio, *rest = _here(found, panel.task, label)
+        own = _share(found.own_ratio(panel.task, label))
+        rows.append([in_markdown(written(label)), *printed, mean, ratio, own, *rest])
     text = [f"### {panel.title} ({panel.steps} steps)", Table(headers, rows).markdown().rstrip()]
     text += _measure(found, panel.task)
     text += _picture(found, f"{panel.task}-learning-curves.png", panel.title, out)
@@ -183,10 +187,16 @@ def _here(found: Found, task: str, label: str) -> list[str]:
         return [NO_RUNS, "-", "-", "-"]
     return [
         _mean(cell),
-        "-" if ratio is None else f"{ratio:.2f}",
+        _share(ratio),
         f"{cell.rate:.3f} ({cell.worst_rate:.3f})",
         _seeds(cell.seeds),
     ]
+
+
+def _share(ratio: float | None) -> str:
+    if ratio is None:
+        return "-"
+    return f"{ratio:.2f}"
 
 
 def _measure(found: Found, task: str) -> list[str]:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from icrl.methods.binary_classifier import BINARY_CLASSIFIER
 from icrl.methods.gail_constraint import GAIL_CONSTRAINT
 from icrl.methods.icrl import ICRL
+from icrl.methods.references import EXPERT_AGENT
 from icrl.types import EXPERT, NOMINAL
 
 ICRL_ROW = "ICRL"
@@ -12,6 +13,7 @@ GC_ROW = "GAIL constraint"
 BC_ROW = "binary classifier"
 ROWS = {
     EXPERT: EXPERT,
+    **{look.label: EXPERT for look in EXPERT_AGENT.looks.values()},
     NOMINAL: NOMINAL,
     "paper": ICRL_ROW,
     "authors": ICRL_ROW,
