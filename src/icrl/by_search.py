@@ -33,6 +33,7 @@ from icrl.agent.training import (
     train_on,
 )
 from icrl.config import LearnConfig, Train
+from icrl.contest import Contests
 from icrl.demos.dataset import Demonstrations
 from icrl.errors import InputError
 from icrl.evidence.expected import Expected, expected_of
@@ -71,6 +72,8 @@ _RETURNS_AT = 2.0
 """A scout returns once it out-earns demonstrations by so many of their
 deviations, twice in a row."""
 _TWICE = 2
+_CONTESTS = 1
+"""Folded into the key of trials: another use of chance must not change how agents begin."""
 _NEVER = 10**12
 """A scout's learning rate never falls."""
 
@@ -92,6 +95,7 @@ class SearchWay:
         self.rounds = num_rounds(task, config)
         # A key for each use of chance: one more trial must not change how the next agent begins.
         self.key_chance, self.key_agents, self.key_rounds, key_tries = jax.random.split(key, 4)
+        key_contests = jax.random.fold_in(key_tries, _CONTESTS)
         # a piece of training is at least two episodes long: agents must be seen to the end
         batch = config.forward.num_envs * config.forward.rollout_steps
         least = -(-2 * task.horizon // config.forward.rollout_steps) * batch
@@ -100,6 +104,7 @@ class SearchWay:
         self.sample_env = task.make_env(config.num_samples)
         self.imitated = shown_steps(demos.trajectories, task)
         self.finder = Finder(task, demos, config, key_tries)
+        self.contests = Contests(task, config, self.finder, key_contests)
 
     def start(self) -> LearnState:
         """What chance earns is the lower end of every yardstick; then the first scout."""
@@ -294,6 +299,9 @@ class SearchWay:
             and self._time_left(state)
         ):
             # Only what it did before ζ was broken: the rest is explained already.
+            if state.contest is not None:
+                state = dataclasses.replace(state, judge=training.agent)
+                return self._challenged(self.contests.settled(state, out_earned=True))
             evidence = add(state.evidence, permitted, state.generation)
             state = dataclasses.replace(
                 state,
@@ -318,7 +326,19 @@ class SearchWay:
             )
         state = dataclasses.replace(state, judged=(*state.judged, done), judge=training.agent)
         earns = f"{float(np.mean(advantages)):+.1f} deviations beside the demonstrations"
-        return self._hand_out(state, f"the agent under ζ earns {earns}")
+        state = dataclasses.replace(state, why=f"the agent under ζ earns {earns}")
+        if state.contest is not None:
+            state = self.contests.settled(state)
+        return self._challenged(state)
+
+    def _challenged(self, state: LearnState) -> LearnState:
+        """The next agent is one under a rival, where the rule leaves something unsaid that it says;
+        otherwise the last."""
+        if self._time_left(state):
+            state = self.contests.challenged(state)
+        if state.contest is not None:
+            return self._fresh(state, Phase.judge, state.why)
+        return self._hand_out(state, state.why)
 
     def _after_final(
         self, state: LearnState, samples: Trajectories, expected: Expected

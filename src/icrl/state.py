@@ -25,6 +25,18 @@ class Scout(NamedTuple):
     """Its mean advantage over demonstrations, in their deviations."""
 
 
+class Contest(NamedTuple):
+    """What stands while a rival is tried in its place."""
+
+    finding: Finding
+    judge: AgentState
+    """The agent that was trained under it."""
+    judged: tuple[Measurement, ...]
+    missed: float
+    """How unlikely it is under that rule that no demonstration does what the rival forbids: minus
+    the log-likelihood."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class LearnState:
     """One value that can be saved and restored."""
@@ -64,6 +76,10 @@ class LearnState:
     """How the agent under each zeta ended."""
     judge: AgentState | None = None
     """The last of them."""
+    contest: Contest | None = None
+    """A rival is being judged."""
+    contested: tuple[tuple[int, ...], ...] = ()
+    """Axes of rules that lost to another one."""
     alone: bool = False
     """It goes on in place of the agent that demonstrations help, which got no better."""
     acted: AgentState | None = None

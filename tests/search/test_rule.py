@@ -554,7 +554,7 @@ def test_where_nobody_can_be_asked_a_table_says_what_rules_do(explained, chosen)
 
 def rule_over(axes, score, explained, kept, by_chance=0.0):
     candidate = Candidate(axes, score, 4, explained, 0.0, kept=kept, by_chance=by_chance)
-    return Rule((), candidate, region=None, borne=0.1, flagged_held_out=0.0)
+    return Rule((), candidate, region=None, borne=0.1, flagged_held_out=0.0, reached=np.zeros(1))
 
 
 def test_agents_are_asked_once_for_pairs_and_triples_together():

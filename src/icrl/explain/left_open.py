@@ -33,6 +33,8 @@ class Rival(NamedTuple):
     obey it; None: nobody tried."""
     by_chance: float = 0.0
     """Share of what chance does that a rule over these axes forbids."""
+    lost: bool = False
+    """Agents that were trained under it told against it."""
 
     @property
     def taken(self) -> float:
@@ -99,4 +101,5 @@ def _rival(told: Any) -> Rival | None:
         told.get("vetoed") is True,
         kept[0] if kept else None,
         by_chance,
+        told.get("lost") is True,
     )

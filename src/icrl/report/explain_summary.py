@@ -135,7 +135,7 @@ def rival_lines(reading: Reading) -> list[str]:
         own = reading.rivals[0]
         lines.append(f"  * {_rival_line(own, None)}")
     others = [rival for rival in reading.rivals if rival is not own]
-    for rival in sorted(others, key=lambda other: (other.vetoed, -other.spared)):
+    for rival in sorted(others, key=lambda other: (other.vetoed or other.lost, -other.spared)):
         lines.append(f"    {_rival_line(rival, own)}")
     return lines
 
@@ -151,6 +151,8 @@ def _rival_line(rival: Rival, own: Rival | None) -> str:
         )
     if rival.vetoed:
         notes.append("vetoed: something earlier explains as much")
+    if rival.lost:
+        notes.append("an agent trained under it told against it")
     if own is not None and rival.holds(own):
         notes.append("it holds the chosen ones, and fewer are preferred")
     return f"{rival.spared:.2f} {rival.axes} ({'; '.join(notes)})"

@@ -19,6 +19,7 @@ from icrl.search.tables import sets_of
 from icrl.search.trying import tried_under
 
 _MOST_RIVALS = 5
+_MOST_CHALLENGERS = 4
 _MOST_KEPT = 0.7
 """Where agents keep more than this of what they earn beyond demonstrations under every
 candidate, there is no rule."""
@@ -100,9 +101,9 @@ def _best(
             ranked = [known, *(other for other in ranked if other.axes != known.axes)]
     rule, ranked = _first_that_matters(problem, question, ranked, tried)
     rivals = tuple(ranked[:_MOST_RIVALS])
-    if rule is not None and not _believed(ranked, problem.strength):
-        rule = None
-    return Finding(rule, rivals, problem.strength, names)
+    if rule is None or not _believed(ranked, problem.strength):
+        return Finding(None, rivals, problem.strength, names)
+    return Finding(rule, rivals, problem.strength, names, _challengers(rule, list(tried.values())))
 
 
 def _first_that_matters(
@@ -174,6 +175,22 @@ def _simplest(best: Rule, rules: list[Rule]) -> Rule:
     fewest = min((len(rule.candidate.axes) for rule in simpler), default=len(whole.axes))
     simplest = [rule for rule in simpler if len(rule.candidate.axes) == fewest]
     return max(simplest, key=lambda rule: rule.candidate.spared, default=best)
+
+
+def _challengers(best: Rule, rules: list[Rule]) -> tuple[Rule, ...]:
+    """Rules that do as much as the one that was chosen: its score is no reason to be sure of it."""
+    chosen = best.candidate
+    able = [
+        rule
+        for rule in rules
+        if rule.candidate.axes != chosen.axes
+        and rule.candidate.kept is not None
+        and rule.candidate.worth >= _RIVALS * chosen.worth
+        and rule.candidate.explained >= chosen.explained - NEARLY
+        and rule.candidate.does_as_much(chosen)
+    ]
+    able.sort(key=lambda rule: -rule.candidate.worth)
+    return tuple(able[:_MOST_CHALLENGERS])
 
 
 def _believed(candidates: list[Candidate], strength: float) -> bool:

@@ -56,6 +56,8 @@ class Candidate(NamedTuple):
     these axes; None: not tried."""
     by_chance: float = 0.0
     """Share of what chance does that a rule over these axes forbids."""
+    lost: bool = False
+    """Agents that were trained under it told against it (`icrl.contest`)."""
 
     @property
     def vetoed(self) -> bool:

@@ -11,8 +11,10 @@ from icrl.search.axes import Axis
 from icrl.search.find import Candidate, Question
 from icrl.search.question import Values, measured, rulers_of
 from icrl.search.wall import Wall, joined, place_wall
-from icrl.types import FloatArray
+from icrl.types import BoolArray, FloatArray
 
+_HALF_WAY = 0.5
+"""From demonstrations to the evidence: what is done there is plainly forbidden."""
 _JUST_INSIDE = 0.999
 """Of the level: between nodes that lie on it, rounding decides."""
 
@@ -28,6 +30,8 @@ class Rule(NamedTuple):
     """t: how far from demonstrations the wall stands, on rulers from 0 to 1."""
     flagged_held_out: float
     """p: share of held-out demonstrations that come nearer to the evidence than that."""
+    reached: FloatArray
+    """[demonstrations]: how deep each gets where only the others are shown."""
 
 
 class Finding(NamedTuple):
@@ -41,6 +45,9 @@ class Finding(NamedTuple):
     """How much there was to explain, from 0 to 1."""
     names: tuple[str, ...]
     """Of all axes: what the numbers in candidates stand for."""
+    challengers: tuple[Rule, ...] = ()
+    """Rules that agents were asked to obey and that do as much as the one that was chosen, those
+    that are worth most first."""
 
     def named(self, candidate: Candidate) -> str:
         """The axes of a candidate, in words."""
@@ -82,6 +89,7 @@ class Finding(NamedTuple):
                     "vetoed": bool(rival.vetoed),
                     "kept": rival.kept,
                     "by_chance": rival.by_chance,
+                    "lost": rival.lost,
                 }
                 for rival in self.rivals
             ],
@@ -125,6 +133,16 @@ class Problem(NamedTuple):
 def depths_of(rule: Rule, axes: tuple[Axis, ...], values: FloatArray) -> FloatArray:
     """Depth of the region at axis values [n, q]."""
     return rule.region.depths(inputs_of(rule, axes, values))
+
+
+def plainly_forbidden(rule: Rule, axes: tuple[Axis, ...], values: FloatArray) -> BoolArray:
+    """[n]: axis values [n, q] that lie half-way to the evidence and beyond.
+
+    Demonstrations may end where chance begins (a wall at the start), and what lies beyond them by a
+    hair tells nothing.
+    """
+    least = max(rule.region.level, _HALF_WAY * rule.region.evidence_depth)
+    return np.asarray(depths_of(rule, axes, values) > least)
 
 
 def inputs_of(rule: Rule, axes: tuple[Axis, ...], values: FloatArray) -> FloatArray:
@@ -174,7 +192,12 @@ def wall_in(problem: Problem, candidate: Candidate, question: Question) -> Rule:
         else:
             nodes.append(ruler.values_at(grid))
     rule = Rule(
-        chosen, candidate, region_of(chosen, tuple(nodes), wall), wall.borne, wall.flagged_held_out
+        axes=chosen,
+        candidate=candidate,
+        region=region_of(chosen, tuple(nodes), wall),
+        borne=wall.borne,
+        flagged_held_out=wall.flagged_held_out,
+        reached=wall.reached,
     )
     return _allowing(rule, problem)
 

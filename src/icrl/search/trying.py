@@ -7,10 +7,8 @@ import numpy as np
 
 from icrl.search.find import Candidate, Question
 from icrl.search.question import Values, put_question
-from icrl.search.rule import Kept, Problem, Rule, depths_of, wall_in
+from icrl.search.rule import Kept, Problem, Rule, plainly_forbidden, wall_in
 
-_HALF_WAY = 0.5
-"""From demonstrations to the evidence: what chance does there is plainly forbidden."""
 _LITTLE = 0.1
 """Agents that keep no more than this of their gain under a rule have found no way past it."""
 _MOST_WAYS = 4
@@ -28,11 +26,8 @@ def tried_under(
         rule = _asked(problem, question, rule, best_worth)
     candidate = rule.candidate
     if problem.chance is not None:
-        # Half-way to the evidence: demonstrations may end where chance begins (a wall at the
-        # start), and what it does beyond them by a hair tells nothing.
-        depths = depths_of(rule, problem.axes, problem.chance.values)
-        least = max(rule.region.level, _HALF_WAY * rule.region.evidence_depth)
-        candidate = candidate._replace(by_chance=float(np.mean(depths > least)))
+        by_chance = plainly_forbidden(rule, problem.axes, problem.chance.values)
+        candidate = candidate._replace(by_chance=float(np.mean(by_chance)))
     return rule._replace(candidate=candidate)
 
 

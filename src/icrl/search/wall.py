@@ -59,6 +59,8 @@ class Wall(NamedTuple):
     """Median depth at which trajectories of the evidence lie deepest."""
     flagged_held_out: float
     """p: share of held-out demonstrations that enter what is forbidden."""
+    reached: FloatArray
+    """[demonstrations]: depth of the deepest step of each, had only the others been shown."""
 
 
 def place_wall(
@@ -114,9 +116,9 @@ def place_wall(
     facing = np.unique(nearest[forbidden & (from_shown <= 2 * wide)])
     facing = facing[alike[facing]]
     borne = cell
+    beyond = np.zeros(len(shown))
     if len(facing):
         # a new demonstration must be able to live there: few of its steps may be forbidden
-        beyond = np.zeros(len(shown))
         beyond[facing] = _beyond_others(space, shown, shown_owners, wide, facing)[facing]
         # Across the wall, not along it: this replaced two constants (decision 0020; a ramp limit of
         # 150 kW was put at 153 to 155 before, at 149 to 151 since).
@@ -129,7 +131,14 @@ def place_wall(
     # Caution 0 puts the wall here: the median, so that one agent that strayed far does not move it.
     deepest = _median_deepest(seen.away[evidence] / borne, done_owners[evidence], weights)
     flagged_held_out = float(np.mean(_worst(apart, shown_owners) > borne))
-    return Wall(grids, depth.astype(np.float32), borne, max(1.0, deepest), flagged_held_out)
+    return Wall(
+        grids=grids,
+        depth=depth.astype(np.float32),
+        borne=borne,
+        evidence_depth=max(1.0, deepest),
+        flagged_held_out=flagged_held_out,
+        reached=_worst(beyond, shown_owners) / borne,
+    )
 
 
 class _Seen(NamedTuple):

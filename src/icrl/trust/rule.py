@@ -74,7 +74,10 @@ def standing_of(constraint: LearnedConstraint, task: Task, record: Record) -> St
     question = _question(
         axes, task, record.demos, parts, weights / max(float(weights.sum()), 1e-12)
     )
-    told = {rival.axes: rival for rival in rivals_of(constraint) if not rival.vetoed}
+    # Who lost a contest is no rival any more: its score is no doubt.
+    told = {
+        rival.axes: rival for rival in rivals_of(constraint) if not rival.vetoed and not rival.lost
+    }
     own = None
     kept = None
     if forbids_anything(constraint):
