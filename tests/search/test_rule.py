@@ -622,3 +622,19 @@ def test_of_two_rules_that_explain_as_much_the_one_that_leaves_chance_alone_is_t
     assert told["x"] == 0.0
     # demonstrations end at 0.6, the evidence reaches 0: of even choices, 0.3 lie half-way and more
     assert told["a"] == pytest.approx(0.3, abs=0.15)
+
+
+def test_challengers_forbid_no_more_than_the_rule_that_was_chosen():
+    chosen = rule_over((0, 1), 0.80, 1.0, 0.0)
+    rules = [
+        chosen,
+        rule_over((2,), 0.70, 1.0, 0.04),
+        rule_over((0, 2), 0.75, 1.0, 0.0),
+        rule_over((0, 1, 2), 0.90, 1.0, 0.0),  # looks at the same, and more
+        rule_over((3,), 0.90, 1.0, 0.0, by_chance=0.2),  # forbids more of what chance does
+        rule_over((4,), 0.90, 1.0, 0.2),  # takes less away
+        rule_over((5,), 0.40, 1.0, 0.0),  # worth half as much
+        rule_over((6,), 0.90, 0.8, 0.0),  # explains less
+        rule_over((7,), 0.90, 1.0, None),  # nobody was asked
+    ]
+    assert [rule.candidate.axes for rule in choose._challengers(chosen, rules)] == [(0, 2), (2,)]

@@ -178,12 +178,17 @@ def _simplest(best: Rule, rules: list[Rule]) -> Rule:
 
 
 def _challengers(best: Rule, rules: list[Rule]) -> tuple[Rule, ...]:
-    """Rules that do as much as the one that was chosen: its score is no reason to be sure of it."""
+    """Rules that do as much as the one that was chosen: its score is no reason to be sure of it.
+
+    None that looks at its axes and more, or forbids more of what chance does: whoever obeys a rule
+    that forbids more does more of what demonstrations do.
+    """
     chosen = best.candidate
     able = [
         rule
         for rule in rules
-        if rule.candidate.axes != chosen.axes
+        if not set(chosen.axes) <= set(rule.candidate.axes)
+        and rule.candidate.by_chance <= chosen.by_chance + NEARLY
         and rule.candidate.kept is not None
         and rule.candidate.worth >= _RIVALS * chosen.worth
         and rule.candidate.explained >= chosen.explained - NEARLY
