@@ -17,7 +17,7 @@ from icrl.search.rule import Finding, Rule
 from icrl.state import LearnState
 from icrl.types import Trajectories
 
-AXES = (Axis(name="x", columns=(0,)), Axis(name="y", columns=(1,)))
+AXES = tuple(Axis(name=name, columns=(i,)) for i, name in enumerate("xyz"))
 OUTSIDE, INSIDE = 0.5, 3.0
 """Values of a feature of which more than 1 is forbidden."""
 
@@ -36,8 +36,8 @@ def rule(place, reached=(0.0,) * 20):
 
 def done(x, y, competent=True, episodes=10):
     """Episodes of two steps; the second is at (x, y)."""
-    observations = np.full((episodes, 2, 2), OUTSIDE)
-    observations[:, 1] = x, y
+    observations = np.full((episodes, 2, 3), OUTSIDE)
+    observations[:, 1, :2] = x, y
     return Played(
         Trajectories(
             observations=observations,
@@ -63,13 +63,15 @@ class Scripted(Contests):
         return self.under[rule.axes[0].name]
 
 
-def state(by_x=rule(0), by_y=rule(1)):
+def state(by_y=None):
     """A rule over x was found, and one over y does as much."""
+    by_x = rule(0)
+    by_y = by_y or rule(1)
     finding = Finding(
         rule=by_x,
         rivals=(by_x.candidate, by_y.candidate),
         strength=1.0,
-        names=("x", "y"),
+        names=("x", "y", "z"),
         challengers=(by_y,),
     )
     return LearnState(
@@ -101,17 +103,29 @@ def test_a_rule_whose_agents_do_what_a_rival_forbids_is_contested():
     ("does", "by_y"),
     [
         (done(OUTSIDE, OUTSIDE), rule(1)),  # the rule says it all
-        (done(OUTSIDE, INSIDE, competent=False), rule(1)),  # too poor to tell
         # half of the demonstrations get as deep where only the others are shown
         (done(OUTSIDE, INSIDE), rule(1, reached=[0.0] * 4 + [4.0] * 16)),
     ],
-    ids=["keeps it", "is poor", "does what demonstrations do"],
+    ids=["keeps it", "does what demonstrations do"],
 )
 def test_where_nothing_is_left_unsaid_the_rule_stands(does, by_y):
     before = state(by_y=by_y)
     after = Scripted({"x": does}).challenged(before)
     assert after.contest is None
     assert after.finding is before.finding
+
+
+def test_where_nobody_can_live_under_a_rule_its_rival_is_asked_once():
+    poor = done(OUTSIDE, OUTSIDE, competent=False)
+    contests = Scripted({"x": poor, "y": done(OUTSIDE, OUTSIDE)})
+    after = contests.challenged(state())
+    assert after.why == "an agent under x earns too little to judge it: one under y"
+    assert contests.settled(judged(after)).finding.rule.axes == (AXES[1],)
+    contests = Scripted({"x": poor, "y": poor})
+    back = contests.settled(judged(contests.challenged(state())))
+    assert back.finding.rule.axes == (AXES[0],)
+    more = replace(back, finding=back.finding._replace(challengers=(rule(2),)))
+    assert contests.challenged(more).contest is None
 
 
 def test_one_demonstration_is_not_enough_to_be_sure():

@@ -37,6 +37,10 @@ def test_scouts_that_learned_nothing_are_no_sign_that_there_is_no_rule():
     assert "nothing needs a rule" in why_no_rule(0.5)
 
 
+def test_one_agent_alone_may_merely_be_better():
+    assert "one agent alone" in why_no_rule(1.5)
+
+
 def test_the_mean_cost_counts_real_steps_alone():
     nodes = np.array([0.0, 100.0, 100.1, 200.0])
     depth = np.array([0.0, 0.0, 3.0, 3.0], np.float32)  # forbidden from 100 on

@@ -129,7 +129,11 @@ class SearchWay:
         # of it.
         used = state.steps - state.training.steps
         if state.phase is Phase.scout:
-            steps = int(_SCOUTS_SHARE * self.config.steps) - used
+            share = _SCOUTS_SHARE
+            # Those that follow where nothing was found have what is left before the last agent.
+            if state.finding is not None:
+                share = 1.0 - _LEFT_FOR_FINAL
+            steps = int(share * self.config.steps) - used
         elif state.phase is Phase.judge:
             least, most = (share * self.config.steps for share in _JUDGE_SHARES)
             # As long as a scout needed to find the gain, a judge may need to find a way past ζ
@@ -258,9 +262,9 @@ class SearchWay:
         if (
             rule_of(state) is None
             and state.finding is not None
-            # More scouts only where those so far do not plainly out-earn: else there was enough to
-            # explain, and no rule did.
-            and state.finding.strength < 0.9
+            # More scouts only where those so far do not plainly out-earn, or one alone does: else
+            # there was enough to explain, and no rule did.
+            and (state.finding.strength < 0.9 or not self.finder.independent(state))
             and more
         ):
             return self._fresh(state, Phase.scout, "nothing found so far: one more scout")

@@ -60,9 +60,8 @@ class Contests:
         self.counted = min(_COUNTED, finder.shown.number)
 
     def challenged(self, state: LearnState) -> LearnState:
-        """The rule's strongest rival in its place (`contest` says so), if agents under the rule do
-        what that forbids; as it was where the rule says it all, or its agent is too poor to
-        tell."""
+        """The rule's strongest rival in its place (`contest` says so), if the agent under the rule
+        does what that forbids, or is too poor to tell; as it was where the rule says it all."""
         finding, judge = state.finding, state.judge
         assert finding is not None
         assert judge is not None
@@ -75,11 +74,18 @@ class Contests:
         played = self._play(state, judge, rule)
         state = dataclasses.replace(state, steps=state.steps + played.steps)
         missed = [self._missed(played, rival) for rival in waiting]
-        if not played.competent or max(missed) < _SURE:
+        most = max(missed)
+        if played.competent and most < _SURE:
             return state
+        if not played.competent:
+            # Nobody can live under it as demonstrations do: it may forbid too much, or be hard.
+            if state.contested:
+                return state
+            most = 0.0
         # Of those that say as much the one that is worth most: they are in that order.
-        place = next(i for i, value in enumerate(missed) if value >= max(missed) - _SURE)
-        rival = waiting[place]
+        rival = next(
+            rival for rival, value in zip(waiting, missed, strict=True) if value >= most - _SURE
+        )
         others = tuple(other for other in finding.challengers if other is not rival)
         tried = finding._replace(
             rule=rival,
@@ -90,17 +96,22 @@ class Contests:
             f"an agent under {finding.named(rule.candidate)} does what "
             f"{finding.named(rival.candidate)} forbids, and demonstrations do not: one under that"
         )
+        if not played.competent:
+            why = (
+                f"an agent under {finding.named(rule.candidate)} earns too little to judge it: one "
+                f"under {finding.named(rival.candidate)}"
+            )
         return dataclasses.replace(
             state,
             finding=tried,
-            contest=Contest(finding, judge, state.judged, missed[place]),
+            contest=Contest(finding, judge, state.judged),
             moved=True,
             why=why,
         )
 
     def settled(self, state: LearnState, out_earned: bool = False) -> LearnState:
-        """The rival stays where its agent, too, earns what demonstrations earn, and does clearly
-        less of what the old rule forbids; otherwise the old rule is back.
+        """The rival stays where its agent earns what demonstrations earn, and does nothing that the
+        old rule forbids and they do not; otherwise the old rule is back.
 
         `out_earned`: its agent earns more than demonstrations do: it does not explain the gain.
         """
@@ -115,7 +126,7 @@ class Contests:
         if not out_earned:
             played = self._play(state, judge, rival)
             state = dataclasses.replace(state, steps=state.steps + played.steps)
-            if played.competent and self._missed(played, old) + _SURE <= contest.missed:
+            if played.competent and self._missed(played, old) < _SURE:
                 lost = old.candidate._replace(lost=True)
                 rivals = _with(lost, finding.rivals)
                 return dataclasses.replace(

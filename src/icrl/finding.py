@@ -23,11 +23,14 @@ from icrl.spans import span
 from icrl.state import LearnState
 from icrl.tasks.task import Task
 from icrl.trajectories import pairs_of
-from icrl.trials import Asked, Trials
+from icrl.trials import WORTH_ASKING, Asked, Trials
 from icrl.types import Trajectories
 
 _CLEAR = 0.45
-"""Where nobody can be asked, a rule must explain so much of what little there is to explain."""
+"""Where fewer agents can be asked, a rule must explain so much of what there is to explain."""
+_INDEPENDENT = 2
+"""Agents that out-earn demonstrations: what one alone does beside them may be its own way of doing
+what is allowed (decision 0033: an Ant that walked elsewhere)."""
 _AS_CLEARLY = 0.15
 """Another rule must score as much as the old one did, less this."""
 
@@ -38,6 +41,11 @@ def why_no_rule(earned: float) -> str:
         return (
             "no agent earned what demonstrations earn: nobody can tell whether a rule is needed "
             "(longer scouts, with more --steps, might)"
+        )
+    if earned > OUT_EARNS:
+        return (
+            "one agent alone out-earns the demonstrations, and no rule clearly explains how: it may "
+            "merely be better than the expert (more --scouts might tell)"
         )
     return "no agent out-earns the demonstrations: nothing needs a rule to explain it"
 
@@ -66,7 +74,7 @@ class Finder:
         if old is None:
             # Decision 0020: right rules had 0.48 and 0.56 where nobody could be asked, wrong ones
             # 0.18 to 0.41.
-            if not asked.agents and not _clear(finding):
+            if len(asked.agents) < _INDEPENDENT and not _clear(finding):
                 finding = finding._replace(rule=None)
                 why = why_no_rule(state.best_scout.earned)
         else:
@@ -89,6 +97,10 @@ class Finder:
             why=why,
             steps=state.steps + asked.steps,
         )
+
+    def independent(self, state: LearnState) -> bool:
+        """Several scouts out-earn the demonstrations, each in a way of its own."""
+        return sum(scout.earned > WORTH_ASKING for scout in state.scouted) >= _INDEPENDENT
 
     def _asked(self, state: LearnState) -> Asked:
         """All scouts, and the agent that acted last if it was another one."""

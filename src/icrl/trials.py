@@ -20,7 +20,7 @@ from icrl.tasks.task import Task
 from icrl.trajectories import join
 from icrl.types import CostFunction, Trajectories
 
-_WORTH_ASKING = 0.5
+WORTH_ASKING = 0.5
 """Deviations of the demonstrations: an agent that out-earns them by less has nothing to lose."""
 _CAUTION = 0.75
 """Not at full caution: a wall close around demonstrations stops agents whatever its axes are."""
@@ -89,7 +89,7 @@ class Asked:
         """What the best of them earns beyond demonstrations."""
         for agent in agents:
             earned = self.advantage(self.permitted(agent, None))
-            if earned > _WORTH_ASKING:
+            if earned > WORTH_ASKING:
                 # A scout never had a shield, so its model of what follows is empty: it learns it
                 # here from what scouts did.
                 self.agents.append(foreseeing(rng, agent, seen, trials.task))

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 from icrl.search.find import (
     AS_MUCH,
-    FINER_SCALES,
+    FINER,
     LEAST,
     NEARLY,
+    SCALES,
     Candidate,
     Question,
     find,
@@ -20,6 +21,8 @@ from icrl.search.trying import tried_under
 
 _MOST_RIVALS = 5
 _MOST_CHALLENGERS = 4
+_MOST_FINER = 3
+"""Candidates of finer scales that may become challengers."""
 _MOST_KEPT = 0.7
 """Where agents keep more than this of what they earn beyond demonstrations under every
 candidate, there is no rule."""
@@ -46,26 +49,64 @@ def find_rule(problem: Problem, old: Rule | None = None) -> Finding:
     question = put_question(
         problem.axes, problem.shown, problem.done, problem.weights, problem.paid
     )
-    finding = _found_at(problem, question, old)
-    if finding.rule is None and problem.kept_under is not None:
-        # so fine a look shows styles, too: agents must tell which of them they could give up
-        finer = _found_at(problem, replace(question, scales=FINER_SCALES), old)
-        if finer.rule is not None:
-            return finer
-    return finding
-
-
-def _found_at(problem: Problem, question: Question, old: Rule | None) -> Finding:
-    """The same at the scales of a question."""
-    names = tuple(axis.name for axis in problem.axes)
-    candidates = find(question, sets_of(len(problem.axes)))
     tried: dict[tuple[int, ...], Rule] = {}
+    first = _found_at(problem, question, old, tried)
+    if problem.kept_under is None:
+        return first
+    finding = first
+    # So fine a look shows styles, too: agents must tell which of them they could give up.
+    for times in FINER:
+        if finding.rule is None:
+            tried = {}
+            finding = _found_at(problem, _finer(question, times), old, tried)
+    if finding.rule is None:
+        return first
+    _try_finer(problem, question, finding.rule, tried)
+    return finding._replace(challengers=_challengers(finding.rule, list(tried.values())))
+
+
+def _try_finer(
+    problem: Problem, question: Question, rule: Rule, tried: dict[tuple[int, ...], Rule]
+) -> None:
+    """Ask agents to obey what explains as much at finer scales, too.
+
+    A cause may show itself within a narrower margin than its consequence: the margin is no reason
+    to be sure of that one.
+    """
+    # of a body's axes some always do, by style, and there are hundreds of pairs
+    if len(problem.axes) > _MOST_FOR_TRIPLES:
+        return
+    least = _RIVALS * rule.candidate.worth
+    for times in FINER:
+        finer = _finer(question, times)
+        candidates = find(finer, finer.tables.small(sets_of(len(problem.axes)), finer.scales))
+        for candidate in candidates[:_MOST_FINER]:
+            if not candidate.vetoed and candidate.score >= least and candidate.axes not in tried:
+                tried[candidate.axes] = tried_under(problem, finer, candidate, least)
+
+
+def _finer(question: Question, times: int) -> Question:
+    """The same question at scales so many times as fine as usual."""
+    return replace(question, scales=tuple(times * scale for scale in SCALES))
+
+
+def _found_at(
+    problem: Problem, question: Question, old: Rule | None, tried: dict[tuple[int, ...], Rule]
+) -> Finding:
+    """The same at the scales of a question.
+
+    `tried`: what agents were asked already, by axes; what is asked now is added.
+    """
+    names = tuple(axis.name for axis in problem.axes)
+    candidates = find(question, question.tables.small(sets_of(len(problem.axes)), question.scales))
     finding = _best(problem, question, candidates, old, names, tried)
     best_pair = _best_worth(candidates, tried)
     # No score exceeds 1: the largest search of all can be left out.
     if len(problem.axes) < 3 or best_pair + _TRIPLE_GAIN > 1.0:
         return finding
-    triples = find(question, triples_of(question, len(problem.axes)))
+    triples = find(
+        question, question.tables.small(triples_of(question, len(problem.axes)), question.scales)
+    )
     better = [triple for triple in triples if triple.score >= best_pair + _TRIPLE_GAIN]
     if not better:
         return finding
@@ -103,7 +144,7 @@ def _best(
     rivals = tuple(ranked[:_MOST_RIVALS])
     if rule is None or not _believed(ranked, problem.strength):
         return Finding(None, rivals, problem.strength, names)
-    return Finding(rule, rivals, problem.strength, names, _challengers(rule, list(tried.values())))
+    return Finding(rule, rivals, problem.strength, names)
 
 
 def _first_that_matters(

@@ -17,8 +17,9 @@ from icrl.types import BoolArray, FloatArray, IntArray
 
 SCALES = (4, 5, 6, 7, 8, 10, 12, 14, 16)
 """Cells along an axis, from coarse to fine."""
-FINER_SCALES = tuple(2 * scale for scale in SCALES)
-"""For a rule that leaves most of its axes alone."""
+FINER = (2, 4, 8)
+"""Times as fine, one after the other, for a rule that leaves most of its axes alone: a narrow band
+that is jumped over, a patch."""
 PRICE = 0.03
 """Of each axis; held-out demonstrations set the real price of complexity."""
 LEAST = 0.15
@@ -108,6 +109,8 @@ class Question:
 def find(question: Question, sets: list[tuple[int, ...]]) -> list[Candidate]:
     """Candidates among `sets` that are worth a look, best first; the vetoed ones come last."""
     ranked = rank(question, sets)
+    if not ranked:
+        return []
     best = ranked[0].score
     candidates: list[Candidate] = []
     for candidate in ranked:

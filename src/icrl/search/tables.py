@@ -5,6 +5,7 @@ is a candidate for what is forbidden.
 """
 
 import itertools
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -13,6 +14,8 @@ import numpy as np
 from icrl.search.axes import Ruler, dilated, make_ruler
 from icrl.types import BoolArray, FloatArray, IntArray
 
+MOST_CELLS = 2**18
+"""Of a table: a larger one is not made."""
 FOLDS = 5
 """Parts of the demonstrations, each held out once."""
 _LEANS = 0.9
@@ -66,6 +69,12 @@ class Tables:
     leaning: dict[tuple[int, int], tuple[FloatArray, FloatArray]] = field(default_factory=dict)
     """Places of demonstrated and of agents' steps along an axis that leans on an earlier one: how
     far they are from what that foretells, from 0 to 1"""
+
+    def small(self, sets: list[tuple[int, ...]], scales: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """Those of some sets of axes whose tables are not too large at any of the scales."""
+        finest = max(scales)
+        cells = [ruler.num_cells(finest, 0.0) for ruler in self.rulers]
+        return [axes for axes in sets if math.prod(cells[axis] for axis in axes) < MOST_CELLS]
 
     def look(self, axes: tuple[int, ...], scale: int, shift: float = 0.0) -> Look:
         """The table over some axes at one scale."""
