@@ -44,8 +44,8 @@ def why_no_rule(earned: float) -> str:
         )
     if earned > OUT_EARNS:
         return (
-            "one agent alone out-earns the demonstrations, and no rule clearly explains how: it may "
-            "merely be better than the expert (more --scouts might tell)"
+            "one agent alone out-earns the demonstrations, and no rule clearly explains how: it "
+            "may merely be better than the expert (more --scouts might tell)"
         )
     return "no agent out-earns the demonstrations: nothing needs a rule to explain it"
 
