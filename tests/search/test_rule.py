@@ -631,7 +631,7 @@ def test_challengers_forbid_no_more_than_the_rule_that_was_chosen():
         rule_over((2,), 0.70, 1.0, 0.04),
         rule_over((0, 2), 0.75, 1.0, 0.0),
         rule_over((0, 1, 2), 0.90, 1.0, 0.0),  # looks at the same, and more
-        rule_over((3,), 0.90, 1.0, 0.0, by_chance=0.2),  # forbids more of what chance does
+        rule_over((3,), 0.90, 1.0, 0.0, by_chance=0.5),  # forbids much of what chance does
         rule_over((4,), 0.90, 1.0, 0.2),  # takes less away
         rule_over((5,), 0.40, 1.0, 0.0),  # worth half as much
         rule_over((6,), 0.90, 0.8, 0.0),  # explains less

@@ -221,7 +221,7 @@ def _simplest(best: Rule, rules: list[Rule]) -> Rule:
 def _challengers(best: Rule, rules: list[Rule]) -> tuple[Rule, ...]:
     """Rules that do as much as the one that was chosen: its score is no reason to be sure of it.
 
-    None that looks at its axes and more, or forbids more of what chance does: whoever obeys a rule
+    None that looks at its axes and more, or forbids most of what chance does: whoever obeys a rule
     that forbids more does more of what demonstrations do.
     """
     chosen = best.candidate
@@ -229,9 +229,8 @@ def _challengers(best: Rule, rules: list[Rule]) -> tuple[Rule, ...]:
         rule
         for rule in rules
         if not set(chosen.axes) <= set(rule.candidate.axes)
-        and rule.candidate.by_chance <= chosen.by_chance + NEARLY
         and rule.candidate.kept is not None
-        and rule.candidate.worth >= _RIVALS * chosen.worth
+        and rule.candidate.spared >= _RIVALS * chosen.spared
         and rule.candidate.explained >= chosen.explained - NEARLY
         and rule.candidate.does_as_much(chosen)
     ]

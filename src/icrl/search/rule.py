@@ -173,8 +173,9 @@ def wall_in(problem: Problem, candidate: Candidate, question: Question) -> Rule:
     places = measured(rulers, shown).places
     owners = shown.owners
     # A state that moves passes what lies between two steps. An action jumps, and between two names
-    # there is nothing.
-    if not any(axis.of_action or axis.categorical for axis in chosen):
+    # there is nothing. Along one axis demonstrations are dense: what they jump over and never stop
+    # at is not shown (a barred range of speeds, decision 0033).
+    if len(chosen) > 1 and not any(axis.of_action or axis.categorical for axis in chosen):
         places, owners = joined(places, owners)
     wall = place_wall(
         rulers,
