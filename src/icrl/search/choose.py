@@ -50,19 +50,28 @@ def find_rule(problem: Problem, old: Rule | None = None) -> Finding:
         problem.axes, problem.shown, problem.done, problem.weights, problem.paid
     )
     tried: dict[tuple[int, ...], Rule] = {}
-    first = _found_at(problem, question, old, tried)
+    finding = _found_at(problem, question, old, tried)
     if problem.kept_under is None:
-        return first
-    finding = first
-    # So fine a look shows styles, too: agents must tell which of them they could give up.
-    for times in FINER:
-        if finding.rule is None:
-            tried = {}
-            finding = _found_at(problem, _finer(question, times), old, tried)
+        return finding
     if finding.rule is None:
-        return first
+        # So fine a look shows styles, too: agents must tell which of them they could give up.
+        for times in FINER:
+            tried_here: dict[tuple[int, ...], Rule] = {}
+            finer = _found_at(problem, _finer(question, times), old, tried_here)
+            if _worth(finer) > _worth(finding):
+                finding = finer
+                tried = tried_here
+    if finding.rule is None:
+        return finding
     _try_finer(problem, question, finding.rule, tried)
     return finding._replace(challengers=_challengers(finding.rule, list(tried.values())))
+
+
+def _worth(finding: Finding) -> float:
+    """Of what was found; of nothing nothing."""
+    if finding.rule is None:
+        return 0.0
+    return finding.rule.candidate.worth
 
 
 def _try_finer(
