@@ -82,7 +82,7 @@ class Contests:
             if state.contested:
                 return state
             most = 0.0
-        # Of those that say as much the one that is worth most: they are in that order.
+        # Of those that say as much the first one.
         rival = next(
             rival for rival, value in zip(waiting, missed, strict=True) if value >= most - _SURE
         )

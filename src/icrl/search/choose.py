@@ -243,7 +243,7 @@ def _challengers(best: Rule, rules: list[Rule]) -> tuple[Rule, ...]:
         and rule.candidate.explained >= chosen.explained - NEARLY
         and rule.candidate.does_as_much(chosen)
     ]
-    able.sort(key=lambda rule: -rule.candidate.worth)
+    able.sort(key=lambda rule: -rule.candidate.spared)
     return tuple(able[:_MOST_CHALLENGERS])
 
 

@@ -46,8 +46,8 @@ class Finding(NamedTuple):
     names: tuple[str, ...]
     """Of all axes: what the numbers in candidates stand for."""
     challengers: tuple[Rule, ...] = ()
-    """Rules that agents were asked to obey and that do as much as the one that was chosen, those
-    that are worth most first."""
+    """Rules that agents were asked to obey and that do as much as the one that was chosen; first
+    those that are worth most, as far as they leave alone what chance does."""
 
     def named(self, candidate: Candidate) -> str:
         """The axes of a candidate, in words."""
