@@ -61,7 +61,8 @@ class Contests:
 
     def challenged(self, state: LearnState) -> LearnState:
         """The rule's strongest rival in its place (`contest` says so), if the agent under the rule
-        does what that forbids, or is too poor to tell; as it was where the rule says it all."""
+        does what that forbids; as it was where the rule says it all, or its agent is too poor to
+        tell."""
         finding, judge = state.finding, state.judge
         assert finding is not None
         assert judge is not None
@@ -75,13 +76,8 @@ class Contests:
         state = dataclasses.replace(state, steps=state.steps + played.steps)
         missed = [self._missed(played, rival) for rival in waiting]
         most = max(missed)
-        if played.competent and most < _SURE:
+        if not played.competent or most < _SURE:
             return state
-        if not played.competent:
-            # Nobody can live under it as demonstrations do: it may forbid too much, or be hard.
-            if state.contested:
-                return state
-            most = 0.0
         # Of those that say as much the first one.
         rival = next(
             rival for rival, value in zip(waiting, missed, strict=True) if value >= most - _SURE
@@ -96,11 +92,6 @@ class Contests:
             f"an agent under {finding.named(rule.candidate)} does what "
             f"{finding.named(rival.candidate)} forbids, and demonstrations do not: one under that"
         )
-        if not played.competent:
-            why = (
-                f"an agent under {finding.named(rule.candidate)} earns too little to judge it: one "
-                f"under {finding.named(rival.candidate)}"
-            )
         return dataclasses.replace(
             state,
             finding=tried,

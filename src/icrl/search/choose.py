@@ -21,8 +21,6 @@ from icrl.search.trying import tried_under
 
 _MOST_RIVALS = 5
 _MOST_CHALLENGERS = 4
-_MOST_FINER = 3
-"""Candidates of finer scales that may become challengers."""
 _MOST_KEPT = 0.7
 """Where agents keep more than this of what they earn beyond demonstrations under every
 candidate, there is no rule."""
@@ -63,7 +61,6 @@ def find_rule(problem: Problem, old: Rule | None = None) -> Finding:
                 tried = tried_here
     if finding.rule is None:
         return finding
-    _try_finer(problem, question, finding.rule, tried)
     return finding._replace(challengers=_challengers(finding.rule, list(tried.values())))
 
 
@@ -72,26 +69,6 @@ def _worth(finding: Finding) -> float:
     if finding.rule is None:
         return 0.0
     return finding.rule.candidate.worth
-
-
-def _try_finer(
-    problem: Problem, question: Question, rule: Rule, tried: dict[tuple[int, ...], Rule]
-) -> None:
-    """Ask agents to obey what explains as much at finer scales, too.
-
-    A cause may show itself within a narrower margin than its consequence: the margin is no reason
-    to be sure of that one.
-    """
-    # of a body's axes some always do, by style, and there are hundreds of pairs
-    if len(problem.axes) > _MOST_FOR_TRIPLES:
-        return
-    least = _RIVALS * rule.candidate.worth
-    for times in FINER:
-        finer = _finer(question, times)
-        candidates = find(finer, finer.tables.small(sets_of(len(problem.axes)), finer.scales))
-        for candidate in candidates[:_MOST_FINER]:
-            if not candidate.vetoed and candidate.score >= least and candidate.axes not in tried:
-                tried[candidate.axes] = tried_under(problem, finer, candidate, least)
 
 
 def _finer(question: Question, times: int) -> Question:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from icrl.config import LearnConfig, Weights
+from icrl.config import LearnConfig, Train, Weights
 from icrl.errors import InputError, unknown_name
 from icrl.experiment.suite.suite import Entry, Suite
 from icrl.experiment.suite.suite_file import read_suite
@@ -169,14 +169,22 @@ def transfer_ant_broken() -> Suite:
     )
 
 
+def _all_steps(config: LearnConfig) -> LearnConfig:
+    """Nobody else stops once an agent earns what demonstrations earn."""
+    return replace(config, train=Train.all_steps)
+
+
 def _fair_comparison(task: str, icrl: int = 5) -> tuple[Entry, ...]:
     """Everybody on a task: five seeds, `icrl` of ours and the paper's; and five experts that are
     trained as long as the agents, for a ratio above 1 must not come from a weak expert. Of the
     paper's agent and of its authors' too: what an agent falls short of even when it is told the
-    truth is no fault of ζ."""
+    truth is no fault of ζ. All train to the end of their steps."""
     seeds = {"default": icrl, "paper": icrl}
     learned = tuple(
-        _entry(method, task, seeds.get(preset, 5) if method is ICRL else 5, preset)
+        replace(
+            _entry(method, task, seeds.get(preset, 5) if method is ICRL else 5, preset),
+            change=_all_steps,
+        )
         for method, preset in FAIR_METHODS
     )
     references = tuple(
@@ -246,6 +254,7 @@ def _borrowing_transfer(name: str, purpose: str, source: str, lender: str, task:
             _entry(method, source, 5, preset),
             label=source_of(method, preset).label,
             borrow=f"{lender}/{method.look(preset).label}",
+            change=_all_steps,
         )
         for method, preset in FAIR_METHODS
     )
