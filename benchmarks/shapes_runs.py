@@ -45,7 +45,14 @@ def read(directory: Path) -> dict[str, Any]:
     scores = json.loads((directory / "scores.json").read_text())
     rounds = [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
     last = rounds[-1]
-    judged = [row for row in rounds if row.get("constraint/phase") == "judge"]
+    # Those under the rule that was handed out: a rival may have been judged after it, and a row
+    # tells the rule that follows from it, which may be another one.
+    judged = [
+        row
+        for before, row in zip(rounds, rounds[1:], strict=False)
+        if row.get("constraint/phase") == "judge"
+        and before.get("constraint/axes") == last.get("constraint/axes")
+    ]
     world = scores["scenario"].removeprefix("shapes/")
     named = last.get("constraint/axes")
     axes = set()
