@@ -10,6 +10,7 @@ visited. Ratios are to the mean return of the 20 demonstrations.
 
 import argparse
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def read(directory: Path) -> dict[str, Any]:
     # tells the rule that follows from it, which may be another one.
     judged = [
         row
-        for before, row in zip(rounds, rounds[1:], strict=False)
+        for before, row in pairwise(rounds)
         if row.get("constraint/phase") == "judge"
         and before.get("constraint/axes") == last.get("constraint/axes")
     ]

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from icrl.codec import classes_of, pack, unpack
 from icrl.constraint.region import Region, RegionAxis
 from icrl.contest import Contests, Played, _divergence
 from icrl.rounds import Phase
@@ -156,6 +157,16 @@ def test_a_rival_whose_agent_out_earns_the_demonstrations_has_lost():
     after = contests.settled(judged(contests.challenged(state())), out_earned=True)
     assert after.finding.rule.axes == (AXES[0],)
     assert [rival.lost for rival in after.finding.rivals] == [False, True]
+
+
+def test_a_run_that_is_killed_in_a_contest_goes_on_with_both_rules():
+    finding = state().finding._replace(challengers=(rule(1), rule(2)))
+    packed = pack(finding, Finding)
+    back = unpack(packed.tree, packed.arrays, Finding)
+    assert [one.candidate for one in back.challengers] == [rule(1).candidate, rule(2).candidate]
+    assert np.array_equal(back.challengers[0].region.depth, rule(1).region.depth)
+    assert np.array_equal(back.challengers[1].reached, rule(2).reached)
+    assert "icrl.state.Contest" in classes_of(LearnState)
 
 
 def test_divergence_of_two_coins_by_hand():
