@@ -79,9 +79,8 @@ class Contests:
         if not played.competent or most < _SURE:
             return state
         # Of those that say as much the first one.
-        rival = next(
-            rival for rival, value in zip(waiting, missed, strict=True) if value >= most - _SURE
-        )
+        place = next(i for i, value in enumerate(missed) if value >= most - _SURE)
+        rival = waiting[place]
         others = tuple(other for other in finding.challengers if other is not rival)
         tried = finding._replace(
             rule=rival,
@@ -95,14 +94,14 @@ class Contests:
         return dataclasses.replace(
             state,
             finding=tried,
-            contest=Contest(finding, judge, state.judged),
+            contest=Contest(finding, judge, state.judged, missed[place]),
             moved=True,
             why=why,
         )
 
     def settled(self, state: LearnState, out_earned: bool = False) -> LearnState:
-        """The rival stays where its agent earns what demonstrations earn, and does nothing that the
-        old rule forbids and they do not; otherwise the old rule is back.
+        """The rival stays where its agent, too, earns what demonstrations earn, and where they are
+        clearly less unlikely beside that; otherwise the old rule is back.
 
         `out_earned`: its agent earns more than demonstrations do: it does not explain the gain.
         """
@@ -117,7 +116,7 @@ class Contests:
         if not out_earned:
             played = self._play(state, judge, rival)
             state = dataclasses.replace(state, steps=state.steps + played.steps)
-            if played.competent and self._missed(played, old) < _SURE:
+            if played.competent and self._missed(played, old) + _SURE <= contest.missed:
                 lost = old.candidate._replace(lost=True)
                 rivals = _with(lost, finding.rivals)
                 return dataclasses.replace(

@@ -32,6 +32,9 @@ class Contest(NamedTuple):
     judge: AgentState
     """The agent that was trained under it."""
     judged: tuple[Measurement, ...]
+    missed: float
+    """How unlikely it is under that rule that no demonstration does what the rival forbids: minus
+    the log-likelihood."""
 
 
 @dataclass(frozen=True, kw_only=True)
