@@ -111,17 +111,21 @@ def draw_lap_grid(
     Each cell shows its two actions as arrowheads: clockwise on the outer lane, anticlockwise on the
     inner one; blue where allowed (1), red where forbidden (0).
     """
+    from matplotlib.collections import PatchCollection
     from matplotlib.patches import Circle, FancyBboxPatch
 
     axes.set(xlim=(-0.9, SIDE - 0.1), ylim=(SIDE - 0.1, -0.9), aspect="equal")
     axes.set_axis_off()
+    style = "round,pad=0,rounding_size=0.12"
+    boxes = [
+        FancyBboxPatch((x - 0.45, y - 0.45), 0.9, 0.9, boxstyle=style)
+        for x, y in map(cell_position, range(NUM_CELLS))
+    ]
+    # All at once: an animation draws them for every frame.
+    cells = PatchCollection(boxes, fc="#f3f5f8", ec="#c3ccd6", lw=0.8, zorder=1)
+    axes.add_collection(cells, autolim=False)
     for cell in range(NUM_CELLS):
         x, y = cell_position(cell)
-        corner = (x - 0.45, y - 0.45)
-        style = "round,pad=0,rounding_size=0.12"
-        axes.add_patch(
-            FancyBboxPatch(corner, 0.9, 0.9, boxstyle=style, fc="#f3f5f8", ec="#c3ccd6", lw=0.8)
-        )
         if cell in COINS:
             # beside the track when the arrows need its room
             at: tuple[float, float] = (x, y)
