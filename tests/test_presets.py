@@ -8,7 +8,7 @@ from icrl.config import Activation, KLUnit, LearnConfig, Respect, Weights
 from icrl.constraint.backward_step import check_limits
 from icrl.errors import InputError
 from icrl.methods.registry import preset
-from icrl.presets import EPISODES, PRESETS, expert
+from icrl.presets import EPISODES, PRESETS, expert, known_as, like_a_body
 from icrl.rounds import num_rounds
 from icrl.tasks.registry import SCENARIOS, make_scenario
 
@@ -192,6 +192,37 @@ def test_every_preset_suits_every_task(name, task):
 def test_a_users_own_task_gets_the_general_settings():
     assert preset("default", "my-robot") == preset("default", "another")
     assert preset("default", "my-robot").steps == 2_000_000
+
+
+BODIES = {"half-cheetah-wall", "half-cheetah-back", "ant-wall", "ant-broken", "ant-broken-turned"}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_which_of_ours_are_like_bodies(name):
+    task = make_scenario(name).task
+    assert like_a_body(task) == (name in BODIES)
+    assert known_as(task) == name  # ours are known by their names, whatever they are like
+    assert preset("default", task) == preset("default", name)
+
+
+@pytest.mark.parametrize("method", ["icrl", "binary-classifier"])
+@pytest.mark.parametrize("name", ["default", "paper", "authors"])
+def test_a_users_own_body_gets_the_sizes_of_bodies(name, method):
+    walker = make_scenario("Walker2d-v5").task
+    assert len(walker.observation_names) == 17
+    assert len(walker.action_names) == 6
+    mine = preset(name, walker, method)
+    body = preset(name, "half-cheetah-wall", method)
+    other = preset(name, "my-robot", method)
+    assert mine.steps == body.steps == 3_850_000
+    assert other.steps == 2_000_000
+    for size in ("num_envs", "rollout_steps", "initial_log_std"):
+        assert getattr(mine.forward, size) == getattr(body.forward, size), size
+
+
+@pytest.mark.parametrize("name", ["Pendulum-v1", "Swimmer-v5", "Acrobot-v1"])
+def test_small_worlds_of_a_users_own_are_no_bodies(name):
+    assert preset("default", make_scenario(name).task) == preset("default", "my-robot")
 
 
 def test_an_unknown_preset_suggests_the_nearest():

@@ -271,7 +271,7 @@ def test_flags_change_the_settings_of_the_constraints_method():
     from icrl.verbs.transfer import config_of, parse
 
     args = parse(["point", "--constraint", "c", "--forward.epochs", "3"], "binary-classifier")
-    config = config_of(args, "binary-classifier")
+    config = config_of(args, "binary-classifier", "point")
     assert config.forward == replace(
         preset("default", "point", "binary-classifier").forward, epochs=3
     )

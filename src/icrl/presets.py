@@ -8,6 +8,7 @@ by a sweep (marked "sweep": trial 24 of results/sweep-paper-lap-grid, decision 0
 """
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from icrl.config import (
     Activation,
@@ -20,6 +21,9 @@ from icrl.config import (
     TerminateConfig,
     Weights,
 )
+
+if TYPE_CHECKING:
+    from icrl.tasks.task import Task  # it imports gymnasium, which help texts do without
 
 PRESETS = ("default", "paper", "authors")
 
@@ -52,6 +56,9 @@ class _Sizes:
 _BODY = _Sizes(
     steps=3_850_000,
     forward_steps=102_400,
+    # half of ours, where LapGridWorld has a third: 13 samples of 1,000 steps are paid for out of
+    # the same budget, and take 20 % of it
+    paper_forward_steps=51_200,
     num_envs=64,
     rollout_steps=32,
     paper_rollout_steps=160,
@@ -61,14 +68,8 @@ _BODY = _Sizes(
 _SIZES = {
     "lap-grid": _Sizes(steps=120_000, forward_steps=6_144, paper_forward_steps=2_048),
     "bridges": _Sizes(steps=300_000, forward_steps=20_480, paper_forward_steps=10_240),
-    # half of ours, where LapGridWorld has a third: 13 samples of 1,000 steps are paid for out of
-    # the same budget, and take 20 % of it
-    "half-cheetah-wall": replace(_BODY, paper_forward_steps=51_200),
-    "ant-wall": replace(_BODY, paper_forward_steps=51_200),
     "ant-broken": replace(_BODY, steps=3_000_000),
-    # ours, beside the paper's own transfers: as long as the run that the constraint comes from,
-    # and as long as the transfer without the turn
-    "half-cheetah-back": _BODY,
+    # as long as the transfer without the turn
     "ant-broken-turned": replace(_BODY, steps=3_000_000),
     # where its episodes are cut nobody comes by earlier:
     # the value of such states would rest on itself (decision 0015)
@@ -87,6 +88,40 @@ _OTHER = _Sizes(
 """For a user's own task: ours (docs/decisions/0016)."""
 
 _ANT = ("ant-wall", "ant-broken", "ant-broken-turned")
+_BODIES = ("half-cheetah-wall", "half-cheetah-back", *_ANT)
+"""Those of ours that are like bodies (`like_a_body`; a test compares)."""
+_A_BODY = "a body"
+"""What presets call a user's own task that is like one."""
+_OBSERVED_OF_BODIES = 10
+_ACTED_BY_BODIES = 3
+"""Least features and actions of a body (decision 0034)."""
+
+
+def like_a_body(task: "Task") -> bool:
+    """Many features and several continuous actions at once, as a body has joints: what it earns by
+    chance is next to nothing, so that it learns slowly and from small steps."""
+    return (
+        not task.discrete
+        and not task.one_hot
+        and len(task.observation_names) >= _OBSERVED_OF_BODIES
+        and len(task.action_names) >= _ACTED_BY_BODIES
+    )
+
+
+def known_as(task: "Task") -> str:
+    """The name by which presets know a task: its own, but for bodies that are none of ours."""
+    if task.name not in (*_SIZES, *_BODIES) and like_a_body(task):
+        return _A_BODY
+    return task.name
+
+
+def _sizes_of(task: str) -> _Sizes:
+    if task in _SIZES:
+        return _SIZES[task]
+    if task in (*_BODIES, _A_BODY):
+        return _BODY
+    return _OTHER
+
 
 EPISODES = {"lap-grid": 1, "half-cheetah-wall": 10, "ant-wall": 45, "bridges": 20}
 """Expert rollouts: Table 1 (bridges: ours)."""
@@ -181,7 +216,7 @@ def baseline(task: str, name: str, choice: BaselineChoice) -> LearnConfig:
 
 def default(task: str) -> LearnConfig:
     """Ours: one set of choices for every task, by evidence; only sizes differ."""
-    sizes = _SIZES.get(task, _OTHER)
+    sizes = _sizes_of(task)
     return LearnConfig(
         steps=sizes.steps,
         num_samples=10,
@@ -206,7 +241,7 @@ def default(task: str) -> LearnConfig:
 def paper(task: str) -> LearnConfig:
     """The paper's algorithm with the values of its Table 1,
     exact where the paper is exact (docs/fidelity.md)."""
-    sizes = _SIZES.get(task, _OTHER)
+    sizes = _sizes_of(task)
     ant = task in _ANT
     return LearnConfig(
         steps=sizes.steps,  # x-axes of Figures 3 and 4
@@ -319,7 +354,6 @@ _AUTHORS_ZETA = {
         baseline_learning_rate=0.005,  # README: -clr 0.005
     ),
 }
-_BODIES = ("half-cheetah-wall", "half-cheetah-back", *_ANT)
 _NOT_THEIRS_TO_LEARN = ("point", "ant-broken", "ant-broken-turned", "half-cheetah-back")
 """Transfers: a constraint is given, and the multiplier has its own rate."""
 
@@ -364,7 +398,7 @@ def _authors_forward(task: str, like_paper: ForwardConfig) -> ForwardConfig:
     ant = task in _ANT
     theirs = task in _BODIES or task in ("lap-grid", "point")
     plain = task == "lap-grid"  # README: -dno -dnr -dnc
-    steps = _SIZES.get(task, _OTHER).forward_steps
+    steps = _sizes_of(task).forward_steps
     rollout_steps = like_paper.rollout_steps
     if theirs:
         rollout_steps = 5 * 2_048 // like_paper.num_envs  # default: -nt 5, --n_steps 2048

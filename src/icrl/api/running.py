@@ -91,7 +91,7 @@ def run(
     if demos is not None:
         source = str(demos)
     found, name = open_demos_if_any(source, scenario, columns)
-    settings = config or find_preset(preset, scenario.task.name, method)
+    settings = config or find_preset(preset, scenario.task, method)
     spec = RunSpec(
         task=scenario.task.name,
         method=method,

@@ -64,5 +64,5 @@ def transfer(
     pressure = pressure_of(constraint.for_task(task), form)
     settings = config
     if settings is None:
-        settings = forward_alone(preset("default", task.name, form))
+        settings = forward_alone(preset("default", task, form))
     return train_under(pressure, task, settings, seed, on_round, on_progress)

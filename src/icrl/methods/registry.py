@@ -6,7 +6,7 @@ that is done for a name that the user typed (`open_method`), never for one that 
 """
 
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from icrl.config import LearnConfig
 from icrl.errors import InputError, unknown_name
@@ -16,7 +16,10 @@ from icrl.methods.greedy import GREEDY
 from icrl.methods.icrl import ICRL
 from icrl.methods.record import Method, Presses
 from icrl.methods.references import EXPERT_AGENT, NOMINAL_AGENT
-from icrl.presets import PRESETS
+from icrl.presets import PRESETS, known_as
+
+if TYPE_CHECKING:
+    from icrl.tasks.task import Task
 
 GROUP = "icrl.methods"
 """Of entry points."""
@@ -62,11 +65,16 @@ def is_known(name: str) -> bool:
     return name in METHODS or name in _opened or name in entry_points(group=GROUP).names
 
 
-def preset(name: str, task: str, method: str = ICRL.name) -> LearnConfig:
-    """The settings called `name` for a task
-    (one we do not know gets the general ones) and a method."""
+def preset(name: str, task: "str | Task", method: str = ICRL.name) -> LearnConfig:
+    """The settings called `name` for a task and a method.
+
+    One that we do not know gets the general ones; a `Task`, which can be looked at, those of a body
+    where it is like one.
+    """
     if name not in PRESETS:
         raise unknown_name("preset", name, PRESETS)
+    if not isinstance(task, str):
+        task = known_as(task)
     return find_method(method).preset(name, task)
 
 

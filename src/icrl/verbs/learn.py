@@ -3,7 +3,7 @@
 import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from tyro.conf import Positional
@@ -21,10 +21,18 @@ from icrl.verbs.loggers import LoggerName
 from icrl.verbs.one_run import make_run, say_if_cut_short, write_page
 from icrl.words import say
 
+if TYPE_CHECKING:
+    from icrl.tasks.task import Task
+
 
 @dataclass(frozen=True, kw_only=True)
 class LearnArgs:
-    """Learn the constraint that demonstrations obey, and an agent that respects it."""
+    """Learn the constraint that demonstrations obey, and an agent that respects it.
+
+    The defaults shown are those of the task, preset and method on the line: icrl learn ant-wall
+    --help shows those of the Ant. Of an environment of your own they depend on what it is like:
+    --print-config shows them.
+    """
 
     task: Positional[str] = "lap-grid"
     """A task of ours (see: icrl tasks), a Gymnasium id,
@@ -94,7 +102,7 @@ def run(arguments: list[str]) -> None:
     )
     console = Console()
     make_run(spec, scenario, demos, directory, console, args.log)
-    planned = preset(args.preset, args.task, args.method).steps
+    planned = preset(args.preset, scenario.task, args.method).steps
     say_if_cut_short(args.config.steps, planned, console)
     write_page(directory, scenario, console)
 
@@ -162,12 +170,14 @@ def parse(arguments: list[str]) -> LearnArgs:
     guess = _learn_defaults(arguments, said)
     args = tyro.cli(LearnArgs, prog="icrl learn", args=arguments, default=guess)
     _require_own_words(args, said, arguments)
-    # The defaults that flags change depend on task, preset and method, which are flags themselves:
-    # they are guessed, and where the guess was wrong, read again.
-    if (args.task, args.preset, args.method) == (guess.task, guess.preset, guess.method):
+    # The defaults that flags change depend on task, preset and method, which are flags themselves,
+    # and on what a task of the user's own is like: they are guessed, and where the guess was wrong,
+    # read again.
+    args.columns.mapping()  # what the line alone gets wrong is said before a task is made
+    scenario = find_scenario(args.task, args.env)
+    better = _defaults(args.task, args.preset, args.method, said, scenario.task)
+    if better.config == guess.config and better.method == guess.method:
         return args
-    find_scenario(args.task, args.env)
-    better = _defaults(args.task, args.preset, args.method, said)
     return tyro.cli(LearnArgs, prog="icrl learn", args=arguments, default=better)
 
 
@@ -253,14 +263,17 @@ def _learn_defaults(arguments: list[str], said: ConfigFile) -> LearnArgs:
     )
 
 
-def _defaults(task: str, name: str, method: str, said: ConfigFile) -> LearnArgs:
+def _defaults(
+    task: str, name: str, method: str, said: ConfigFile, seen: "Task | None" = None
+) -> LearnArgs:
+    """`seen`: the task itself, where it was made already."""
     rest = {key: value for key, value in said.run.items() if key in ("demos", "seed", "episodes")}
     open_method(method)
     return LearnArgs(
         task=task,
         preset=name,
         method=method,
-        config=said.changes(preset(name, task, method)),
+        config=said.changes(preset(name, seen or task, method)),
         env=changed(EnvOptions(), said.tables.get("env", {}), "env"),
         columns=changed(Columns(), said.tables.get("columns", {}), "columns"),
         **rest,

@@ -158,7 +158,7 @@ def _sweep_of(args: SweepArgs) -> "tuple[Sweep, FittedDemos]":
         method=args.method,
         preset=args.preset,
         seed=args.seed,
-        config=preset(args.preset, args.task, args.method),
+        config=preset(args.preset, scenario.task, args.method),
         demos=source,
         episodes=args.episodes,
         env=args.env,

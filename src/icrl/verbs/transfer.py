@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from tyro.conf import Positional
@@ -16,6 +16,9 @@ from icrl.tasks.options import EnvOptions
 from icrl.verbs.inputs import Columns, as_folder, find_scenario
 from icrl.verbs.loggers import LoggerName
 from icrl.verbs.one_run import make_run, say_if_cut_short, write_page
+
+if TYPE_CHECKING:
+    from icrl.tasks.task import Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +69,8 @@ class TransferArgs:
 
 def run(arguments: list[str]) -> None:
     """`icrl transfer TASK --constraint PATH`."""
-    # Twice: whose settings the flags change is written in the constraint, whose path is a flag.
+    # Twice: whose settings the flags change is written in the constraint, whose path is a flag, and
+    # depends on what the task is like.
     first = parse(arguments, ICRL.name)
     scenario = find_scenario(first.task, first.env)
     configure_jax()
@@ -80,7 +84,7 @@ def run(arguments: list[str]) -> None:
 
     constraint = open_constraint(str(first.constraint))
     method = first.method or method_of(constraint)
-    args = parse(arguments, method)  # again, now that it is known whose settings the flags change
+    args = parse(arguments, method, scenario.task)
     columns = args.columns.mapping()
     demos, source = open_demos_if_any(args.demos, scenario, columns)
     folder = f"{as_folder(args.task)}-transfer-{as_folder(method)}-{args.preset}-seed{args.seed}"
@@ -90,7 +94,7 @@ def run(arguments: list[str]) -> None:
         method=method,
         preset=args.preset,
         seed=args.seed,
-        config=config_of(args, method),
+        config=config_of(args, method, scenario.task),
         demos=source,
         episodes=args.episodes,
         constraint=str(args.constraint),
@@ -100,30 +104,33 @@ def run(arguments: list[str]) -> None:
     console = Console()
     # A transfer has no --resume of its own: the same command goes on.
     make_run(spec, scenario, demos, directory, console, args.log, constraint, resume=True)
-    planned = forward_alone(preset(args.preset, args.task, method)).steps
+    planned = forward_alone(preset(args.preset, scenario.task, method)).steps
     say_if_cut_short(args.steps, planned, console)
     write_page(directory, scenario, console)
 
 
-def parse(arguments: list[str], method: str) -> TransferArgs:
+def parse(arguments: list[str], method: str, seen: "Task | None" = None) -> TransferArgs:
     """Flags change the settings of the task, the preset and the constraint's method,
-    wherever they stand."""
+    wherever they stand.
+
+    `seen`: the task itself, where it was made already.
+    """
     task = next((word for word in arguments[:1] if not word.startswith("-")), "point")
     guess = _defaults(task, "default", method)
     args = tyro.cli(TransferArgs, prog="icrl transfer", args=arguments, default=guess)
     if args.method is not None:
         open_method(args.method)
-    better = _defaults(args.task, args.preset, args.method or method)
+    better = _defaults(seen or args.task, args.preset, args.method or method)
     return tyro.cli(TransferArgs, prog="icrl transfer", args=arguments, default=better)
 
 
-def config_of(args: TransferArgs, method: str) -> LearnConfig:
+def config_of(args: TransferArgs, method: str, task: "str | Task") -> LearnConfig:
     """The settings of the run; what concerns the backward step is not used."""
-    settings = forward_alone(preset(args.preset, args.task, method))
+    settings = forward_alone(preset(args.preset, task, method))
     return replace(settings, steps=args.steps, num_samples=args.num_samples, forward=args.forward)
 
 
-def _defaults(task: str, name: str, method: str) -> TransferArgs:
+def _defaults(task: "str | Task", name: str, method: str) -> TransferArgs:
     config = forward_alone(preset(name, task, method))
     return TransferArgs(
         task=tyro.MISSING, constraint=tyro.MISSING, preset="default", steps=config.steps,

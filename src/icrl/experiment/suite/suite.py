@@ -120,10 +120,7 @@ def expand(
         raise unknown_name("entry", sorted(unknown)[0], [entry.label for entry in suite.entries])
     wanted = {*only, *(entry.source for entry in suite.entries if entry.label in only)}
     entries = [entry for entry in suite.entries if not only or entry.label in wanted]
-    demos = {
-        e.label: open_demos_if_any(e.demos, make_scenario(e.task, e.env), e.columns)[1]
-        for e in entries
-    }
+    opened = {entry.label: _opened(entry) for entry in entries}
     runs: list[PlannedRun] = []
     # Seed by seed, not row by row: a suite that is stopped early has every row with fewer seeds,
     # which can be compared, in place of some rows complete and others missing.
@@ -132,13 +129,13 @@ def expand(
         for entry in entries:
             if seed < (seeds or entry.seeds):
                 directory = out / _run_name(entry, seed)
-                shown = demos[entry.label]
-                learned[entry.label] = _borrowed(entry, seed, steps, shown, directory) or directory
+                given = opened[entry.label]
+                learned[entry.label] = _borrowed(entry, seed, steps, given, directory) or directory
                 if learned[entry.label] == directory:
                     source = None
                     if entry.source is not None:
                         source = learned[entry.source]
-                    spec = _spec(entry, seed, steps, shown, source)
+                    spec = _spec(entry, seed, steps, given, source)
                     # a transfer waits for the run whose constraint it is given, if it is made here
                     after: tuple[str, ...] = ()
                     if source is not None and source.parent == out:
@@ -147,10 +144,23 @@ def expand(
     return runs
 
 
+class _Opened(NamedTuple):
+    """What all seeds of an entry have in common."""
+
+    config: LearnConfig
+    demos: str | None
+
+
+def _opened(entry: Entry) -> _Opened:
+    scenario = make_scenario(entry.task, entry.env)
+    config = entry.change(preset(entry.preset, scenario.task, entry.method))
+    return _Opened(config, open_demos_if_any(entry.demos, scenario, entry.columns)[1])
+
+
 def _spec(
-    entry: Entry, seed: int, steps: int | None, demos: str | None, source: Path | None
+    entry: Entry, seed: int, steps: int | None, given: _Opened, source: Path | None
 ) -> RunSpec:
-    config = entry.change(preset(entry.preset, entry.task, entry.method))
+    config = given.config
     if steps is not None:
         config = replace(config, steps=steps)
     constraint = None
@@ -162,7 +172,7 @@ def _spec(
         preset=entry.preset,
         seed=seed,
         config=config,
-        demos=demos,
+        demos=given.demos,
         episodes=entry.episodes,
         label=entry.label,
         constraint=constraint,
@@ -172,7 +182,7 @@ def _spec(
 
 
 def _borrowed(
-    entry: Entry, seed: int, steps: int | None, demos: str | None, directory: Path
+    entry: Entry, seed: int, steps: int | None, given: _Opened, directory: Path
 ) -> Path | None:
     """The finished run of another suite that makes this one unnecessary;
     none once this one has been begun."""
@@ -181,7 +191,7 @@ def _borrowed(
         return None
     found = RunDirectory(lender).spec()
     # With the suite's own steps or those asked for now; under whatever label the lender has it.
-    wanted = [replace(_spec(entry, seed, s, demos, None), label=found.label) for s in (None, steps)]
+    wanted = [replace(_spec(entry, seed, s, given, None), label=found.label) for s in (None, steps)]
     if found not in wanted:
         raise InputError(
             f"{lender} is not the run that {entry.label} stands for: "
