@@ -241,6 +241,14 @@ def test_the_task_may_stand_anywhere_on_the_line():
     assert parse(["--seed", "3", "point", "--steps", "77"]).config.steps == 77
 
 
+@pytest.mark.parametrize(("task", "envs"), [("Walker2d-v5", 64), ("Pendulum-v1", 32)])
+def test_flags_change_the_settings_that_suit_a_task_of_the_users_own(capsys, task, envs):
+    main(["learn", task, "--forward.epochs", "3", "--print-config"])
+    said = capsys.readouterr().out
+    assert f"num_envs = {envs}" in said
+    assert "epochs = 3" in said
+
+
 def test_learn_then_evaluate(capsys, refused, tmp_path):
     main(["learn", "lap-grid", "--steps", str(2 * ROUND), "--out", "run", *TINY_FLAGS])
     said = capsys.readouterr().out
