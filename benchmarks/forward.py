@@ -19,7 +19,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import per_run
@@ -96,68 +96,44 @@ def _cell(wanted: tuple[str, str, int, tuple[str, ...]]) -> dict[str, Any]:
     return make_cell(*wanted)
 
 
+class Trained(NamedTuple):
+    """What came of one agent's training."""
+
+    agent: Any
+    steps: int
+    reached_at: int | None
+    """Steps after which it passed first; of the control, after which it left the rule."""
+
+
 def make_cell(world: str, mode: str, seed: int, changes: tuple[str, ...]) -> dict[str, Any]:
     """Train one agent under the true cost and judge it."""
     import jax
 
-    from icrl.agent.forward_step import generator
     from icrl.agent.state import policy_of
-    from icrl.agent.training import Goal, measure, start_training, train_out
     from icrl.evaluate import judge, play_episodes
     from icrl.evidence.expected import expected_of
-    from icrl.presets import default
+    from icrl.methods.registry import preset
 
     scenario, demos = world_of(world)
     task = scenario.task
-    config = changed(default(task.name).forward, changes)
-    budget = STEPS.get(world, OTHERS.get(mode, 0))
+    config = changed(preset("default", task).forward, changes)
     started = time.perf_counter()
-
-    def true_cost(observations: Any, actions: Any) -> Any:
-        return np.asarray(scenario.violates(observations, actions), np.float32)
-
-    key = jax.random.key(seed)
+    expected = expected_of(demos, demos, task.horizon)
     cost = None
     if mode != "empty":
-        cost = true_cost
-    helped = None
-    if mode != "alone":
-        helped = demos
-    expected = expected_of(demos, demos, task.horizon)
+        cost = _true_cost(scenario)
     if mode == "clone":
-        training = start_training(generator(key), task, config, demos)
-        agent, steps, reached = training.agent, 0, None
+        trained = _cloned(task, config, demos, seed)
     else:
-        # Where demonstrations scatter, one that misses their mean by its standard error does not
-        # pass: it is 9 % on octant, 8 % on two-walls.
-        near = min(expected.standard_error, NEAR * abs(expected.mean))
-        goal = Goal(expected.mean - near)
-        if mode == "empty":
-            goal = Goal(np.inf)
-        curve: list[tuple[int, float, float]] = []
-
-        def on_piece(training: Any, done: Any, samples: Any) -> None:
-            told = measure(samples, true_cost)
-            curve.append((training.steps, told.mean_return, told.forbidden))
-
-        out = train_out(
-            key, task, cost, config, budget, goal, helped,
-            num_samples=MEASURED, patience=PATIENCE, on_piece=on_piece,
-        )  # fmt: skip
-        agent, steps = out.agent, out.steps
-        good = [
-            s
-            for s, r, f in curve
-            if r >= 0.95 * expected.mean - 0.1 * abs(expected.mean) * (expected.mean < 0)
-            and f <= 0.01
-        ]
-        reached = good[0] if good else None
-        if mode == "empty":
-            left = [s for s, _, f in curve if f > 0.01]
-            reached = left[0] if left else None
+        helped = None
+        if mode != "alone":
+            helped = demos
+        budget = STEPS.get(world, OTHERS[mode])
+        key = jax.random.key(seed)
+        trained = _trained(key, scenario, config, budget, expected, helped, mode == "empty")
     told = {}
     for greedy in (True, False):
-        policy = policy_of(agent, task, config, cost, greedy=greedy)
+        policy = policy_of(trained.agent, task, config, cost, greedy=greedy)
         told[greedy] = judge(dataclasses.replace(scenario, violation_reward=0.0),
                              play_episodes(task, policy, EPISODES, seed))  # fmt: skip
     ratios = {
@@ -173,11 +149,59 @@ def make_cell(world: str, mode: str, seed: int, changes: tuple[str, ...]) -> dic
         "sampled_ratio": ratios[False],
         "sampled_forbidden": told[False].violation_rate,
         "demonstrations": expected.mean,
-        "reached_at": reached,
-        "steps": steps,
+        "reached_at": trained.reached_at,
+        "steps": trained.steps,
         "passed": bool(ratios[True] >= 0.95 and told[True].violation_rate <= 0.01),
         "seconds": time.perf_counter() - started,
     }
+
+
+def _true_cost(scenario: Any) -> Any:
+    def cost(observations: Any, actions: Any) -> Any:
+        return np.asarray(scenario.violates(observations, actions), np.float32)
+
+    return cost
+
+
+def _cloned(task: Any, config: Any, demos: Any, seed: int) -> Trained:
+    """Imitation alone."""
+    import jax
+
+    from icrl.agent.forward_step import generator
+    from icrl.agent.training import start_training
+
+    training = start_training(generator(jax.random.key(seed)), task, config, demos)
+    return Trained(training.agent, 0, None)
+
+
+def _trained(
+    key: Any, scenario: Any, config: Any, budget: int, expected: Any, helped: Any, control: bool
+) -> Trained:
+    """Until it earns what demonstrations earn; the `control` has no constraint, and no goal."""
+    from icrl.agent.training import Goal, measure, train_out
+
+    cost = _true_cost(scenario)
+    # Where demonstrations scatter, one that misses their mean by its standard error does not pass:
+    # it is 9 % on octant, 8 % on two-walls.
+    near = min(expected.standard_error, NEAR * abs(expected.mean))
+    goal, obeyed = Goal(expected.mean - near), cost
+    if control:
+        goal, obeyed = Goal(np.inf), None
+    curve: list[tuple[int, float, float]] = []
+
+    def on_piece(training: Any, done: Any, samples: Any) -> None:
+        told = measure(samples, cost)
+        curve.append((training.steps, told.mean_return, told.forbidden))
+
+    out = train_out(
+        key, scenario.task, obeyed, config, budget, goal, helped,
+        num_samples=MEASURED, patience=PATIENCE, on_piece=on_piece,
+    )  # fmt: skip
+    least = 0.95 * expected.mean - 0.1 * abs(expected.mean) * (expected.mean < 0)
+    met = [steps for steps, earned, broken in curve if earned >= least and broken <= 0.01]
+    if control:
+        met = [steps for steps, _, broken in curve if broken > 0.01]
+    return Trained(out.agent, out.steps, next(iter(met), None))
 
 
 def changed(config: Any, changes: tuple[str, ...]) -> Any:
