@@ -16,6 +16,7 @@ LEARN = {
     "scipy": "scipy",
     "matplotlib": "matplotlib",
     "PIL": "pillow",
+    "threadpoolctl": "threadpoolctl",
 }
 """Modules that the extra 'learn' brings, and the packages that hold them."""
 

@@ -2,10 +2,14 @@
 compiled code kept between runs."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from icrl.errors import require_learn
 from icrl.versions import PACKAGE
+
+_THREADS = "OPENBLAS_NUM_THREADS"
 
 
 def configure_numpy() -> None:
@@ -15,7 +19,21 @@ def configure_numpy() -> None:
     its threads wait for each other by spinning: acting with 128 hidden units then cost eleven times
     the CPU (docs/performance.md).
     """
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault(_THREADS, "1")
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """The same while this lasts, in a script of the user's that imported NumPy long before; also a
+    decorator. What the user set stays."""
+    if _THREADS in os.environ:
+        yield
+        return
+    require_learn()
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
 
 
 def configure_jax() -> None:

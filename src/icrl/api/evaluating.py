@@ -23,6 +23,7 @@ from icrl.experiment.run.constraint_scores import judge_against_truth
 from icrl.experiment.run.inputs import Forbids, demos_of_run, with_truth
 from icrl.report.kept import keep_record, print_unfinished, write_run_page
 from icrl.report.trust_summary import progress_bar, stage
+from icrl.runtime import one_thread
 from icrl.tasks.task import Scenario, Task
 from icrl.trust.check import Verdict
 from icrl.trust.fresh import Fresh, train_judge
@@ -53,6 +54,7 @@ class Evaluation:
     """All of `evaluation.json`."""
 
 
+@one_thread()
 def evaluate(
     run: Ran | str | Path,
     *,

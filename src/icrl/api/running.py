@@ -26,6 +26,7 @@ from icrl.methods.registry import preset as find_preset
 from icrl.report.frames import load_results
 from icrl.report.kept import write_run_page
 from icrl.report.summary import write_pictures
+from icrl.runtime import one_thread
 from icrl.tasks.options import EnvOptions
 from icrl.tasks.task import Scenario, Task
 from icrl.types import Scores
@@ -59,6 +60,7 @@ class RunResult:
         return load_results(self.directory, rounds=True)
 
 
+@one_thread()
 def run(
     task: str | Task | Scenario,
     out: str | Path,

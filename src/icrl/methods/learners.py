@@ -18,6 +18,7 @@ from icrl.learn import learn
 from icrl.methods.icrl import ICRL
 from icrl.methods.record import Method, Presses
 from icrl.rounds import Round, num_rounds
+from icrl.runtime import one_thread
 from icrl.state import LearnState
 from icrl.tasks.task import Task
 from icrl.transfer import AgentRound, OnProgress, Pressure, train_under
@@ -233,6 +234,7 @@ def learner_of(method: Method) -> Learner:
     return partial(run_rounds, objective=method.objective(), to_bonus=to_bonus)
 
 
+@one_thread()
 def learn_constraint(
     task: Task, demos: Demonstrations, config: LearnConfig, seed: int = 0
 ) -> LearnedConstraint:

@@ -13,6 +13,7 @@ from icrl.errors import InputError, unknown_name
 from icrl.methods.record import Presses
 from icrl.methods.registry import find_method, is_known, preset, that_press
 from icrl.presets import forward_alone
+from icrl.runtime import one_thread
 from icrl.tasks.task import Task
 from icrl.transfer import AgentRound, OnAgentRound, OnProgress, Pressure, train_under
 
@@ -45,6 +46,7 @@ def pressure_of(constraint: LearnedConstraint, method: str) -> Pressure:
     return Pressure(cost=cost_function(constraint))
 
 
+@one_thread()
 def transfer(
     constraint: LearnedConstraint,
     task: Task,
