@@ -234,11 +234,8 @@ class SearchWay:
         training = counted(state.training, out_earning)
         earned = float(np.mean(advantages))
         curve = (*state.curve, earned)
-        returns = (
-            training.passes >= _TWICE
-            or not improving(curve)
-            or training.steps + forward_steps(self.forward) > self.budget(state)
-        )
+        done = training.passes >= _TWICE or not improving(curve)
+        returns = done or training.steps + forward_steps(self.forward) > self.budget(state)
         # After every piece, not at the end alone: scouts that are still learning share where reward
         # leads and differ in style (decision 0011).
         evidence = add(state.evidence, samples, 0)
@@ -267,6 +264,11 @@ class SearchWay:
             and (state.finding.strength < 0.9 or not self.finder.independent(state))
             and more
         ):
+            if not done and training.steps + forward_steps(self.forward) <= self.budget(state):
+                # It was called back while it still got better: on an Ant nobody else would have
+                # come as far by the end (decision 0035).
+                why = "nothing found so far: the scout that still got better goes on"
+                return dataclasses.replace(state, scouts=state.scouts - 1, curve=curve, why=why)
             return self._fresh(state, Phase.scout, "nothing found so far: one more scout")
         if rule_of(state) is None:
             return self._hand_out(state, state.why)

@@ -78,6 +78,7 @@ def between(
         space.possible.ravel(),
         from_shown,
         borne,
+        max(borne, float(steps[moving].max()) / 2),
         np.repeat(limits, number),
         np.repeat(_GAP * depths[::every], number),
     )
@@ -131,6 +132,7 @@ def _reach(
     possible: BoolArray,
     from_shown: FloatArray,
     borne: float,
+    slack: float,
     limits: FloatArray,
     gaps: FloatArray,
 ) -> FloatArray:
@@ -138,7 +140,7 @@ def _reach(
 
     Up to what is shown, or if it never meets that up to its limit; no further in any case than to
     where nobody can be, or to where it has passed between two demonstrations that are nearer to it
-    than its gap.
+    than its gap, and on by `slack`.
     """
     meets = np.zeros(len(limits), np.bool_)
     # where it meets what is shown, or ends for another reason
@@ -154,7 +156,7 @@ def _reach(
         met = room <= borne
         # It has slipped through between two demonstrations (decision 0020): what lies beyond is
         # seen only because they are thin.
-        passed = (nearest <= gaps[going]) & (room > nearest + borne)
+        passed = (nearest <= gaps[going]) & (room > nearest + slack)
         over = met | passed | ~possible[nodes]
         over &= ends[going] == rays.length
         ends[going[over]] = step

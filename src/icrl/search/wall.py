@@ -11,7 +11,7 @@ that demonstrations surround, of another what lies between them and the deepest 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt, label
+from scipy.ndimage import distance_transform_edt, label, map_coordinates
 from scipy.spatial import cKDTree
 
 from icrl.search.axes import Ruler
@@ -20,6 +20,8 @@ from icrl.types import BoolArray, FloatArray, IntArray
 
 NODES = {1: 4000, 2: 320, 3: 72}
 """Nodes along each axis of numbers, by how many axes there are."""
+_FINEST = 0.125
+"""Of a step between nodes: a wall may stand so near to what is shown."""
 _MOST_FLAGGED = 0.05
 """Share of the steps of held-out demonstrations that may be forbidden."""
 _USUAL = 0.95
@@ -103,10 +105,9 @@ def place_wall(
     from_shown = np.minimum(from_shown, _APART)  # any two names are equally far apart
     apart = _held_out_distances(shown, shown_owners)
     steps = [grid[1] - grid[0] for grid, names in zip(grids, few, strict=True) if not names]
-    # a step between nodes that is further from all of them is let through later
-    cell = max(steps, default=1.0) / 2
+    step = max(steps, default=1.0)
+    cell = step / 2
     alike = apart < _APART  # another name is not a distance
-    # Never finer than the grid: a wall between two nodes cannot be told from one on them.
     wide = max(_typical(apart[alike], _USUAL), cell)
     closed = _closed(space, from_shown, wide)
     # Once with the widest t, only to see which demonstrations face the evidence; then with the true
@@ -115,21 +116,22 @@ def place_wall(
     # how far held-out demonstrations get from the others matters where they face what is forbidden
     facing = np.unique(nearest[forbidden & (from_shown <= 2 * wide)])
     facing = facing[alike[facing]]
-    borne = cell
+    borne = _FINEST * step
     beyond = np.zeros(len(shown))
     if len(facing):
         # a new demonstration must be able to live there: few of its steps may be forbidden
         beyond[facing] = _beyond_others(space, shown, shown_owners, wide, facing)[facing]
         # Across the wall, not along it: this replaced two constants (decision 0020; a ramp limit of
         # 150 kW was put at 153 to 155 before, at 149 to 151 since).
-        borne = min(wide, max(cell, _typical(beyond, 1.0 - _MOST_FLAGGED)))
+        borne = min(wide, max(borne, _typical(beyond, 1.0 - _MOST_FLAGGED)))
     forbidden, evidence = _forbidden(space, seen, closed, borne)
     shape = tuple(len(grid) for grid in grids)
     # what demonstrations allow keeps its depth of at most 1,
     # so that the wall between two nodes is where it should be
-    depth = np.where(forbidden | (closed <= borne), closed / borne, 0.0).reshape(shape)
+    depths = _Depths(borne, step)
+    depth = np.where(forbidden | (closed <= borne), depths(closed), 0.0).reshape(shape)
     # Caution 0 puts the wall here: the median, so that one agent that strayed far does not move it.
-    deepest = _median_deepest(seen.away[evidence] / borne, done_owners[evidence], weights)
+    deepest = _median_deepest(depths(seen.away[evidence]), done_owners[evidence], weights)
     flagged_held_out = float(np.mean(_worst(apart, shown_owners) > borne))
     return Wall(
         grids=grids,
@@ -137,8 +139,20 @@ def place_wall(
         borne=borne,
         evidence_depth=max(1.0, deepest),
         flagged_held_out=flagged_held_out,
-        reached=_worst(beyond, shown_owners) / borne,
+        reached=depths(_worst(beyond, shown_owners)),
     )
+
+
+class _Depths(NamedTuple):
+    """Depths of distances from what is shown: 1 at the wall, 0 a step between nodes inside."""
+
+    borne: float
+    step: float
+
+    def __call__(self, away: FloatArray) -> FloatArray:
+        # Linear across the edge of what is shown: between a node inside and one outside the wall
+        # is then where it should be, however near it stands to that edge.
+        return np.maximum(away + self.step, 0.0) / (self.borne + self.step)
 
 
 class _Seen(NamedTuple):
@@ -166,6 +180,7 @@ def _beyond_others(
     """
     shape = tuple(len(grid) for grid in space.grids)
     nodes = np.ravel_multi_index(nearest_nodes(space.grids, shown / space.lift), shape)
+    around = _nodes_around(space, shown)
     _, folds = np.unique(owners, return_inverse=True)
     if folds.max() == 0:  # of a single one, its other half
         folds = np.arange(len(owners))
@@ -180,8 +195,35 @@ def _beyond_others(
         # Closing, as `_closed` does it for all of them.
         inside = distance_transform_edt(away <= wide, sampling=space.spacing)
         theirs = np.where(away <= wide, np.minimum(away, np.maximum(wide - inside, 0.0)), away)
-        beyond[mine] = theirs.ravel()[nodes[mine]]
+        # As the region will see it: between nodes, and with those around a step let through.
+        theirs = theirs.ravel()
+        theirs[np.unique(around[~mine])] = 0.0
+        beyond[mine] = _between_nodes(space, theirs, shown[mine])
     return beyond
+
+
+def _nodes_around(space: Space, places: FloatArray) -> IntArray:
+    """[n, 2^k]: the corners of the cell in which each place [n, k] lies."""
+    shape = tuple(len(grid) for grid in space.grids)
+    flat = np.zeros((len(places), 1), np.int64)
+    for axis, grid in enumerate(space.grids):
+        along = np.interp(places[:, axis] / space.lift[axis], grid, np.arange(len(grid)))
+        low = np.floor(along).astype(np.int64)
+        ends = np.stack([low, np.minimum(low + 1, len(grid) - 1)], axis=1)
+        if space.few[axis]:  # between names there is nothing
+            ends = np.rint(along).astype(np.int64)[:, None]
+        flat = (flat[:, :, None] * shape[axis] + ends[:, None]).reshape(len(places), -1)
+    return flat
+
+
+def _between_nodes(space: Space, values: FloatArray, places: FloatArray) -> FloatArray:
+    """[n]: values at nodes, as a region sees them at places [n, k] between."""
+    shape = tuple(len(grid) for grid in space.grids)
+    along = [
+        np.interp(places[:, axis] / space.lift[axis], grid, np.arange(len(grid)))
+        for axis, grid in enumerate(space.grids)
+    ]
+    return np.asarray(map_coordinates(values.reshape(shape), along, order=1, mode="nearest"))
 
 
 def _closed(space: Space, from_shown: FloatArray, wide: float) -> FloatArray:
@@ -199,7 +241,7 @@ def _closed(space: Space, from_shown: FloatArray, wide: float) -> FloatArray:
     inside, outside = distance_transform_edt(near, sampling=space.spacing, return_indices=True)
     # not `wide` itself: the nearest node outside lies a little beyond it
     taken_back = from_shown.reshape(shape)[tuple(outside)] - inside
-    theirs = np.minimum(from_shown, np.maximum(taken_back.ravel(), 0.0))
+    theirs = np.minimum(from_shown, taken_back.ravel())
     return np.where(near.ravel(), theirs, from_shown)
 
 
