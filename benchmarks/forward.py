@@ -14,7 +14,9 @@ forbidden. Cells that are there already are not made again.
 
 import argparse
 import dataclasses
+import importlib
 import json
+import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -31,6 +33,8 @@ SHAPES = (
     "fuel-meter", "no-rule", "weak-expert",
 )  # fmt: skip
 WORLDS = (*(f"shapes/{name}" for name in SHAPES), "lap-grid", "bridges", "acrobot", "mountain-car")
+BLIND = "blind_h/"
+"""Worlds of that folder, by their modules: blind_h/w3_agv."""
 BODIES = ("half-cheetah-wall", "ant-wall")
 EPISODES = 100
 STEPS = {"half-cheetah-wall": 960_000, "ant-wall": 960_000}
@@ -228,6 +232,15 @@ def world_of(name: str) -> tuple[Any, Any]:
         logs = Path(__file__).parents[1] / "examples" / "data" / "acrobot_logs.csv"
         demos = fit_and_check(icrl.load_demos(logs), task)
         return Scenario(task=task, violates=lambda o, a: np.asarray(a) == 0), demos.trajectories
+    if name.startswith(BLIND):
+        folder = Path(__file__).parent / BLIND
+        sys.path.insert(0, str(folder))
+        stem = name.removeprefix(BLIND)
+        task = icrl.make_task(f"{stem}:make_env")
+        logs = folder / "demos" / f"{stem.partition('_')[0]}.npz"
+        demos = fit_and_check(icrl.load_demos(logs), task)
+        violates = importlib.import_module(stem).violates
+        return Scenario(task=task, violates=violates), demos.trajectories
     if name == "mountain-car":
         task = icrl.make_task("MountainCarContinuous-v0")
         return Scenario(task=task, violates=_too_far_left), mountain_car_demos(task)
