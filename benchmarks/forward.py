@@ -239,13 +239,27 @@ def world_of(name: str) -> tuple[Any, Any]:
         task = icrl.make_task(f"{stem}:make_env")
         logs = folder / "demos" / f"{stem.partition('_')[0]}.npz"
         demos = fit_and_check(icrl.load_demos(logs), task)
-        violates = importlib.import_module(stem).violates
+        violates = _of_pairs(importlib.import_module(stem).violates)
         return Scenario(task=task, violates=violates), demos.trajectories
     if name == "mountain-car":
         task = icrl.make_task("MountainCarContinuous-v0")
         return Scenario(task=task, violates=_too_far_left), mountain_car_demos(task)
     scenario = icrl.make_scenario(name)
     return scenario, icrl.load_demos(icrl.shipped_demos(scenario.demos)).trajectories
+
+
+def _of_pairs(violates: Any) -> Any:
+    """A user's function of [n, o] and [n, a], for any number of axes before the last."""
+
+    def flat(observations: Any, actions: Any) -> Any:
+        shape = np.shape(observations)[:-1]
+        seen = np.reshape(observations, (-1, np.shape(observations)[-1]))
+        given = np.broadcast_to(actions, (*shape, *np.shape(actions)[len(shape) :]))
+        return np.reshape(
+            violates(seen, given.reshape(len(seen), *given.shape[len(shape) :])), shape
+        )
+
+    return flat
 
 
 def _too_far_left(observations: Any, actions: Any) -> Any:
