@@ -124,6 +124,10 @@ def _of_nothing(scouts: float, agents: float, nearest: tuple[str, float] | None)
     )
 
 
+_HARDLY_ANY = 0.001
+"""Of the range of the data: smaller ones would be told as 0."""
+
+
 def check_wall(space: Space) -> Check | None:
     """Is there room between demonstrations and wall? None: there is no wall in numbers."""
     edge = space.edge()
@@ -132,9 +136,10 @@ def check_wall(space: Space) -> Check | None:
     # Not the nearest node of all, which one stray demonstration would decide.
     room = float(np.quantile(space.from_shown(edge), _FACING))
     numbers = {"room": room}
-    said = (
-        f"with all caution the wall stands {room:.1%} of the data's range beyond the demonstrations"
-    )
+    shown = f"{room:.1%}"
+    if room < _HARDLY_ANY:
+        shown = f"less than {_HARDLY_ANY:.1%}"
+    said = f"with all caution the wall stands {shown} of the data's range beyond the demonstrations"
     if room > FAR:
         return Check(
             WALL, Level.bad, f"{said}: agents can settle where nobody was shown to go", numbers
