@@ -252,7 +252,9 @@ class SearchWay:
         if not returns:
             return state
         state = dataclasses.replace(state, scouts=state.scouts + 1, curve=())
-        if state.scouts < self.config.scouts and state.steps <= _SCOUTS_SHARE * self.config.steps:
+        # One that was called back has used up what all of them may take.
+        time_left = done and state.steps <= _SCOUTS_SHARE * self.config.steps
+        if time_left and state.scouts < self.config.scouts:
             return self._fresh(state, Phase.scout, f"scout {state.scouts} is back")
         state = self.finder.found(state)
         more = state.scouts < self.config.scouts + _MORE_SCOUTS and self._time_left(state)
