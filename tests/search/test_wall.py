@@ -359,3 +359,11 @@ def test_how_far_a_ray_goes_is_what_it_meets_first():
         if ended is not None:
             expected = min(expected, ended)
         assert reach[i] == min(expected, 24)
+
+
+def test_names_that_are_shown_are_allowed_without_doubt():
+    shown = [np.zeros((5, 1))] * 10
+    done = [np.ones((5, 1))] * 4
+    wall = wall_of((names(2),), shown, done, lambda p: p[:, 0] == 1.0)
+    assert wall.depth[0] == 0.0
+    assert wall.depth[1] > 10.0

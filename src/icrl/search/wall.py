@@ -105,8 +105,12 @@ def place_wall(
     from_shown = np.minimum(from_shown, _APART)  # any two names are equally far apart
     apart = _held_out_distances(shown, shown_owners)
     steps = [grid[1] - grid[0] for grid, names in zip(grids, few, strict=True) if not names]
-    step = max(steps, default=1.0)
-    cell = step / 2
+    # Between names nothing lies: there a wall is no nearer, and no edge is crossed.
+    step = max(steps, default=0.0)
+    cell = max(steps, default=1.0) / 2
+    finest = cell
+    if steps:
+        finest = _FINEST * step
     alike = apart < _APART  # another name is not a distance
     wide = max(_typical(apart[alike], _USUAL), cell)
     closed = _closed(space, from_shown, wide)
@@ -116,7 +120,7 @@ def place_wall(
     # how far held-out demonstrations get from the others matters where they face what is forbidden
     facing = np.unique(nearest[forbidden & (from_shown <= 2 * wide)])
     facing = facing[alike[facing]]
-    borne = _FINEST * step
+    borne = finest
     beyond = np.zeros(len(shown))
     if len(facing):
         # a new demonstration must be able to live there: few of its steps may be forbidden
@@ -152,7 +156,7 @@ class _Depths(NamedTuple):
     def __call__(self, away: FloatArray) -> FloatArray:
         # Linear across the edge of what is shown: between a node inside and one outside the wall
         # is then where it should be, however near it stands to that edge.
-        return np.maximum(away + self.step, 0.0) / (self.borne + self.step)
+        return np.asarray(np.maximum(away + self.step, 0.0) / (self.borne + self.step))
 
 
 class _Seen(NamedTuple):

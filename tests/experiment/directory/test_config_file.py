@@ -32,7 +32,10 @@ def test_what_is_written_reads_back_the_same(tmp_path, task, name):
     assert again == replace(args, config_file=again.config_file)
 
 
-def test_columns_and_own_environments_are_written_too(tmp_path):
+def test_columns_and_own_environments_are_written_too(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    make = "def make():\n    return gymnasium.make('Pendulum-v1')\n"
+    (tmp_path / "my_module.py").write_text(f"import gymnasium\n\n\n{make}")
     flags = [
         "--columns.observations",
         "a",
