@@ -12,7 +12,6 @@ from icrl.demos.fitting import fit_and_check
 from icrl.evidence.gathered import add
 from icrl.presets import default
 from icrl.rounds import Phase
-from icrl.state import Scout
 from icrl.tasks.registry import make_scenario
 from small_runs import lap_demos
 
@@ -58,31 +57,6 @@ def test_a_clone_that_does_well_twice_is_handed_out_untrained(way, handed_out):
     assert state.finished
     assert state.training.steps == 0
     assert float(np.mean(state.samples.returns)) == pytest.approx(60.0)
-
-
-def test_a_scout_that_was_called_back_while_it_got_better_goes_on_where_nothing_was_found(way):
-    state = dataclasses.replace(way.start(), number=0, steps=24_000, scouts=1)
-    agent = state.training.agent
-    state = dataclasses.replace(
-        state,
-        training=state.training._replace(steps=6_000),  # half of the run, for all scouts, is over
-        scouted=(Scout(agent, -9.0),),
-        # nobody out-earns these: nothing is found
-        expected=dataclasses.replace(state.expected, returns=state.expected.returns + 1e6),
-    )
-    after = way.move(way.sample(state))
-    assert after.phase is Phase.scout
-    assert after.training.agent is agent
-    assert after.scouts == 1  # the third one, for whom no steps are left, is not begun
-    assert len(after.curve) == 1
-    assert "goes on" in after.why
-    # who gets no better has had its time: another one is sent out
-    done = dataclasses.replace(state, curve=(-1.0,) + (-9.0,) * 20, steps=30_000)
-    other = way.move(way.sample(done))
-    assert other.phase is Phase.scout
-    assert other.scouts == 2
-    assert other.training.steps == 0
-    assert "one more scout" in other.why
 
 
 def test_where_help_does_not_help_the_judge_goes_on(way, handed_out):

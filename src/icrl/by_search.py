@@ -234,8 +234,11 @@ class SearchWay:
         training = counted(state.training, out_earning)
         earned = float(np.mean(advantages))
         curve = (*state.curve, earned)
-        done = training.passes >= _TWICE or not improving(curve)
-        returns = done or training.steps + forward_steps(self.forward) > self.budget(state)
+        returns = (
+            training.passes >= _TWICE
+            or not improving(curve)
+            or training.steps + forward_steps(self.forward) > self.budget(state)
+        )
         # After every piece, not at the end alone: scouts that are still learning share where reward
         # leads and differ in style (decision 0011).
         evidence = add(state.evidence, samples, 0)
@@ -252,9 +255,7 @@ class SearchWay:
         if not returns:
             return state
         state = dataclasses.replace(state, scouts=state.scouts + 1, curve=())
-        # One that was called back has used up what all of them may take.
-        time_left = done and state.steps <= _SCOUTS_SHARE * self.config.steps
-        if time_left and state.scouts < self.config.scouts:
+        if state.scouts < self.config.scouts and state.steps <= _SCOUTS_SHARE * self.config.steps:
             return self._fresh(state, Phase.scout, f"scout {state.scouts} is back")
         state = self.finder.found(state)
         more = state.scouts < self.config.scouts + _MORE_SCOUTS and self._time_left(state)
@@ -266,11 +267,6 @@ class SearchWay:
             and (state.finding.strength < 0.9 or not self.finder.independent(state))
             and more
         ):
-            if not done and training.steps + forward_steps(self.forward) <= self.budget(state):
-                # It was called back while it still got better: on an Ant nobody else would have
-                # come as far by the end (decision 0035).
-                why = "nothing found so far: the scout that still got better goes on"
-                return dataclasses.replace(state, scouts=state.scouts - 1, curve=curve, why=why)
             return self._fresh(state, Phase.scout, "nothing found so far: one more scout")
         if rule_of(state) is None:
             return self._hand_out(state, state.why)
