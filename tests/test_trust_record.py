@@ -133,13 +133,6 @@ def test_an_empty_constraint_is_bad_where_a_rule_was_to_be_found_and_good_where_
     )
 
 
-def test_what_one_lucky_round_shows_is_no_proof_against_an_empty_constraint():
-    lucky = record(scouts=(1.0, (0, 48)))
-    check = check_evidence(NOTHING, lucky, ("north_ft", 0.6))
-    assert check.level is Level.care
-    assert "it may be chance" in check.reason
-
-
 def test_an_empty_constraint_is_bad_where_agents_have_not_learned_the_task():
     poor = record(scouts=(0.2, (0, 48)), judges=(0.2, (0, 48)), agents=(0.2, (0, 48)))
     check = check_evidence(NOTHING, poor, None)

@@ -100,12 +100,7 @@ def _of_nothing(scouts: float, agents: float, nearest: tuple[str, float] | None)
             f"ζ forbids nothing, but a rule over {nearest[0]} would explain what out-earns the "
             "demonstrations"
         )
-        said = f"{said} (score {nearest[1]:.2f})"
-        if agents < NEEDS:
-            # Of the best of many rounds: by so little a lucky one may (an office without any rule).
-            said += f", by {agents:.1f} of their deviations at best: it may be chance"
-            return Check(NAME, Level.care, said, numbers)
-        return Check(NAME, Level.bad, said, numbers)
+        return Check(NAME, Level.bad, f"{said} (score {nearest[1]:.2f})", numbers)
     if agents >= NEEDS:
         said = (
             f"ζ forbids nothing while agents out-earn the demonstrations by {agents:.1f} of their "
