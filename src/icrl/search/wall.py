@@ -210,24 +210,29 @@ def _nodes_around(space: Space, places: FloatArray) -> IntArray:
     """[n, 2^k]: the corners of the cell in which each place [n, k] lies."""
     shape = tuple(len(grid) for grid in space.grids)
     flat = np.zeros((len(places), 1), np.int64)
-    for axis, grid in enumerate(space.grids):
-        along = np.interp(places[:, axis] / space.lift[axis], grid, np.arange(len(grid)))
-        low = np.floor(along).astype(np.int64)
-        ends = np.stack([low, np.minimum(low + 1, len(grid) - 1)], axis=1)
-        if space.few[axis]:  # between names there is nothing
+    for along, nodes, names in zip(_along(space, places), shape, space.few, strict=True):
+        if names:  # between names there is nothing
             ends = np.rint(along).astype(np.int64)[:, None]
-        flat = (flat[:, :, None] * shape[axis] + ends[:, None]).reshape(len(places), -1)
+        else:
+            low = np.floor(along).astype(np.int64)
+            ends = np.stack([low, np.minimum(low + 1, nodes - 1)], axis=1)
+        flat = (flat[:, :, None] * nodes + ends[:, None]).reshape(len(places), -1)
     return flat
 
 
 def _between_nodes(space: Space, values: FloatArray, places: FloatArray) -> FloatArray:
     """[n]: values at nodes, as a region sees them at places [n, k] between."""
     shape = tuple(len(grid) for grid in space.grids)
-    along = [
+    along = _along(space, places)
+    return np.asarray(map_coordinates(values.reshape(shape), along, order=1, mode="nearest"))
+
+
+def _along(space: Space, places: FloatArray) -> list[FloatArray]:
+    """[n] of each axis: places [n, k] in nodes from its first."""
+    return [
         np.interp(places[:, axis] / space.lift[axis], grid, np.arange(len(grid)))
         for axis, grid in enumerate(space.grids)
     ]
-    return np.asarray(map_coordinates(values.reshape(shape), along, order=1, mode="nearest"))
 
 
 def _closed(space: Space, from_shown: FloatArray, wide: float) -> FloatArray:
